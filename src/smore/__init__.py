@@ -1,0 +1,1 @@
+"""Stable, mesh-agnostic surrogates of time-dependent PDEs."""

@@ -1,0 +1,53 @@
+"""The few ways in which smore says no.
+
+Every message tells what was expected, what came, and what to do about it.
+"""
+
+
+class SmoreError(Exception):
+    """Base of every error that smore raises on purpose."""
+
+
+class DataError(SmoreError, ValueError):
+    """Trajectories, observations or coordinates that cannot be used as they are."""
+
+
+class SettingsError(SmoreError, ValueError):
+    """A setting that does not exist, is out of range, or contradicts another."""
+
+
+class ModelFileError(SmoreError):
+    """A model file that is damaged, foreign or from a newer version."""
+
+
+class NotFittedError(SmoreError):
+    """A model was asked for something it learns in `fit`."""
+
+
+class DivergenceError(SmoreError, ArithmeticError):
+    """A loss, gradient or forecast turned non-finite.
+
+    Args:
+        message: what happened and what to try.
+        part: which quantity turned non-finite ("reconstruction loss", "forecast", ...).
+        epoch: the epoch at which it happened, counted from 0; None outside training.
+    """
+
+    def __init__(self, message: str, *, part: str, epoch: int | None = None) -> None:
+        super().__init__(message)
+        self.part = part
+        self.epoch = epoch
+
+
+class MissingExtraError(SmoreError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}', which is not installed; "
+            f"install it with: pip install 'smore[{extra}]'"
+        )
+
+
+class OutsideDomainWarning(UserWarning):
+    """Coordinates lie outside the domain the model was trained on."""
