@@ -1,0 +1,103 @@
+"""The FiLM-shifted Fourier multiplicative filter network, read as a continuous basis.
+
+With Fourier filters g_l and latent code z the network is (paper, equations mfn-1..3 and film)
+
+    h₀ = g₀(x) ∘ (b₀ + M₀ z)
+    h_l = g_l(x) ∘ (W_l h_{l-1} + b_l + M_l z)          l = 1 .. num_hidden
+    u(x) = w_out h_last + b_out.
+
+Nothing but products with functions of x ever touches z, so u is affine in z. Running the layers
+from the output backwards therefore gives offset and modes at once, for about (1 + p/h) times the
+cost of decoding a single snapshot, however many snapshots there are.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from smore.decoder.basis import Basis
+
+
+class Decoder(nn.Module, ABC):
+    """Any coordinates -> (offset, modes): the contract that the rest of smore builds on."""
+
+    latent_dim: int
+    coordinate_dim: int
+
+    @abstractmethod
+    def basis(self, coords: Tensor) -> Basis:
+        """The affine basis at `coords` (points, coordinate_dim), with its graph."""
+
+
+class FilterNetwork(Decoder):
+    """The paper's decoder, shared by all components of the field.
+
+    Args:
+        coordinate_dim: d, the dimension of decoder coordinates.
+        latent_dim: p, the length of one component's latent code.
+        hidden_dim: h, even, half of it sines and half of it cosines.
+        num_hidden: number of hidden linear layers; there is one filter more.
+        frequency_scale: w_s; each filter starts with frequencies up to w_s / √(num_hidden + 1).
+        generator: the source of the initial weights.
+    """
+
+    def __init__(
+        self,
+        coordinate_dim: int,
+        latent_dim: int,
+        hidden_dim: int,
+        num_hidden: int,
+        frequency_scale: float = 64.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.coordinate_dim = coordinate_dim
+        self.latent_dim = latent_dim
+        num_filters = num_hidden + 1
+        self.filter_scale = frequency_scale / math.sqrt(num_filters)
+
+        def uniform(*shape: int, bound: float) -> nn.Parameter:
+            return nn.Parameter((2 * torch.rand(*shape, generator=generator) - 1) * bound)
+
+        per_input, per_hidden = 1 / math.sqrt(coordinate_dim), 1 / math.sqrt(hidden_dim)
+        per_code = 1 / math.sqrt(latent_dim)
+        self.frequencies = nn.ParameterList(
+            uniform(hidden_dim // 2, coordinate_dim, bound=per_input) for _ in range(num_filters)
+        )
+        self.modulations = nn.ParameterList(
+            uniform(hidden_dim, latent_dim, bound=per_code) for _ in range(num_filters)
+        )
+        # The first linear layer's fan-in is d although its weight W₀ is zero and not stored.
+        self.biases = nn.ParameterList(
+            uniform(hidden_dim, bound=per_hidden if layer else per_input)
+            for layer in range(num_filters)
+        )
+        self.weights = nn.ParameterList(
+            uniform(hidden_dim, hidden_dim, bound=per_hidden) for _ in range(num_hidden)
+        )
+        self.output_weight = uniform(hidden_dim, bound=per_hidden)
+        self.output_bias = uniform(1, bound=per_hidden)
+
+    def filter(self, layer: int, coords: Tensor) -> Tensor:
+        """g_l(x) = [sin(w_l x), cos(w_l x)]: (points, d) -> (points, h)."""
+        phase = coords @ (self.filter_scale * self.frequencies[layer]).T
+        return torch.cat([phase.sin(), phase.cos()], dim=-1)
+
+    def basis(self, coords: Tensor) -> Basis:
+        """One reverse sweep from the output layer to the first filter."""
+        carried: Tensor = self.output_weight
+        offset: Tensor = self.output_bias
+        modes: Tensor | None = None
+        for layer in reversed(range(len(self.frequencies))):
+            filtered = carried * self.filter(layer, coords)
+            offset = offset + filtered @ self.biases[layer]
+            term = filtered @ self.modulations[layer]
+            modes = term if modes is None else modes + term
+            if layer:
+                carried = filtered @ self.weights[layer - 1]
+        assert modes is not None
+        return Basis(offset, modes)
