@@ -1,0 +1,29 @@
+"""Latent dynamics dα/dt = f(α), the maps that advance them, and how they are rolled out."""
+
+from smore.dynamics.integrators import METHODS, StepMap, step_map
+from smore.dynamics.linear import LinearDynamics
+from smore.dynamics.mlp import MLPDynamics
+from smore.dynamics.quadratic import FullQuadratic, LowRankQuadratic, QuadraticDynamics
+from smore.dynamics.rollout import rollout
+from smore.dynamics.scheduled_sampling import (
+    draw_anchors,
+    sampled_rollout,
+    teacher_forcing_probability,
+)
+from smore.dynamics.vector_field import LatentDynamics
+
+__all__ = [
+    "METHODS",
+    "FullQuadratic",
+    "LatentDynamics",
+    "LinearDynamics",
+    "LowRankQuadratic",
+    "MLPDynamics",
+    "QuadraticDynamics",
+    "StepMap",
+    "draw_anchors",
+    "rollout",
+    "sampled_rollout",
+    "step_map",
+    "teacher_forcing_probability",
+]

@@ -1,0 +1,136 @@
+"""Integrators against exact solutions, their nominal order and each other."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from smore.dynamics import LatentDynamics, LinearDynamics, LowRankQuadratic, rollout, step_map
+from smore.errors import SettingsError
+
+
+class Logistic(LatentDynamics):
+    """dα/dt = α (1 - α), solved by 1 / (1 + (1/α₀ - 1) e^{-t})."""
+
+    dim = 1
+
+    def forward(self, latents):
+        return latents * (1 - latents)
+
+    @staticmethod
+    def solution(initial, time):
+        return 1 / (1 + (1 / initial - 1) * math.exp(-time))
+
+
+def rotation(frequency=2.0):
+    dynamics = LinearDynamics(2).double()
+    with torch.no_grad():
+        dynamics.linear.copy_(torch.tensor([[0.0, -frequency], [frequency, 0.0]]))
+    return dynamics
+
+
+def steps(values, sequences=1):
+    return torch.tensor([values], dtype=torch.float64).expand(sequences, -1)
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk4-38"])
+@pytest.mark.parametrize("problem", ["logistic", "rotation"])
+def test_observed_order_is_four(method, problem):
+    sizes = 0.5 / 2.0 ** np.arange(4)
+    errors = []
+    for size in sizes:
+        count = round(2 / size)
+        if problem == "logistic":
+            dynamics, initial = Logistic(), torch.tensor([[0.2]], dtype=torch.float64)
+            exact = torch.tensor([Logistic.solution(0.2, 2.0)], dtype=torch.float64)
+        else:
+            dynamics, initial = rotation(), torch.tensor([[1.0, 0.0]], dtype=torch.float64)
+            exact = torch.tensor([math.cos(4.0), math.sin(4.0)], dtype=torch.float64)
+        advance = step_map(dynamics, steps([size] * count), method=method)
+        errors.append((rollout(advance, initial, count)[0, -1] - exact).norm().item())
+    order = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    assert order == pytest.approx(4, abs=0.35)
+
+
+def test_exact_flow_is_exact_at_any_step():
+    advance = step_map(rotation(), steps([0.3, 50.0]), method="exact")
+    end = rollout(advance, torch.tensor([[1.0, 0.0]], dtype=torch.float64), 2)[0, -1]
+    angle = 2.0 * 50.3
+    expected = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
+    torch.testing.assert_close(end, expected, rtol=0, atol=1e-10)
+
+
+def test_flow_of_a_sum_is_the_composition_of_flows():
+    initial = torch.randn(3, 2, dtype=torch.float64)
+    two = rollout(step_map(rotation(), steps([0.4, 0.7], 3), method="exact"), initial, 2)[:, -1]
+    one = rollout(step_map(rotation(), steps([1.1], 3), method="exact"), initial, 1)[:, -1]
+    torch.testing.assert_close(two, one)
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk4-38"])
+@pytest.mark.parametrize("substeps", [1, 3])
+def test_linear_steps_are_the_stability_polynomial(method, substeps):
+    dynamics = LinearDynamics(4, torch.Generator().manual_seed(0)).double()
+    h = 0.7 / substeps
+    w = h * dynamics.linear.detach()
+    identity = torch.eye(4, dtype=torch.float64)
+    polynomial = identity + w + w @ w / 2 + w @ w @ w / 6 + w @ w @ w @ w / 24
+    initial = torch.randn(5, 4, dtype=torch.float64)
+    advance = step_map(dynamics, steps([0.7], 5), method=method, substeps=substeps)
+    expected = initial @ torch.linalg.matrix_power(polynomial, substeps).T
+    torch.testing.assert_close(advance(initial, 0), expected)
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk4-38", "exact"])
+def test_every_sequence_keeps_its_own_steps(method):
+    """Sequences with different steps in one batch move as they do alone."""
+    dynamics = LinearDynamics(3, torch.Generator().manual_seed(2)).double()
+    lengths = torch.tensor([[0.1, 0.4], [0.3, 0.4], [0.1, 0.0]], dtype=torch.float64)
+    initial = torch.randn(3, 3, dtype=torch.float64)
+    together = rollout(step_map(dynamics, lengths, method=method), initial, 2)
+    for row in range(3):
+        alone = step_map(dynamics, lengths[row : row + 1], method=method)
+        torch.testing.assert_close(
+            rollout(alone, initial[row : row + 1], 2)[0], together[row], rtol=1e-12, atol=1e-12
+        )
+    torch.testing.assert_close(together[2, 2], together[2, 1])  # a step of length 0 stays
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic"])
+def test_adjoint_agrees_with_direct_differentiation(kind):
+    """Both converge to the same gradient, at fourth order in the substep."""
+    pytest.importorskip("torchdiffeq")
+    generator = torch.Generator().manual_seed(3)
+    dynamics = (
+        LinearDynamics(4, generator) if kind == "linear" else LowRankQuadratic(4, 2, generator)
+    )
+    dynamics = dynamics.double()
+    lengths = torch.tensor([[0.5, 0.2], [0.3, 0.6]], dtype=torch.float64)
+    initial = torch.randn(2, 4, dtype=torch.float64, generator=generator)
+
+    def gradients(gradient, substeps):
+        advance = step_map(dynamics, lengths, substeps=substeps, gradient=gradient)
+        loss = rollout(advance, initial, 2)[:, 1:].square().sum()
+        return loss.detach(), torch.autograd.grad(loss, list(dynamics.parameters()))
+
+    differences = []
+    for substeps in (1, 4):
+        loss, direct = gradients("direct", substeps)
+        adjoint_loss, adjoint = gradients("adjoint", substeps)
+        torch.testing.assert_close(adjoint_loss, loss, rtol=1e-12, atol=1e-12)
+        differences.append(
+            sum(float((a - d).norm()) for a, d in zip(adjoint, direct, strict=True))
+            / sum(float(d.norm()) for d in direct)
+        )
+    assert differences[0] < 1e-2
+    assert differences[1] < differences[0] / 4**3
+
+
+def test_unknown_and_unfit_methods_are_refused():
+    with pytest.raises(SettingsError, match="rk4, rk4-38, exact"):
+        step_map(rotation(), steps([1.0]), method="euler")
+    with pytest.raises(SettingsError, match="linear dynamics only"):
+        step_map(Logistic(), steps([1.0]), method="exact")
+    with pytest.raises(SettingsError, match="rk4-38"):
+        step_map(rotation(), steps([1.0]), method="rk4", gradient="adjoint")

@@ -1,0 +1,75 @@
+"""The vector fields against their equations, written with loops."""
+
+import pytest
+import torch
+
+from smore.dynamics import (
+    FullQuadratic,
+    LinearDynamics,
+    LowRankQuadratic,
+    MLPDynamics,
+)
+
+DIM = 5
+
+
+def generator():
+    return torch.Generator().manual_seed(1)
+
+
+def low_rank():
+    return LowRankQuadratic(DIM, 3, generator()).double()
+
+
+def full():
+    return FullQuadratic(DIM, generator()).double()
+
+
+@pytest.mark.parametrize("make", [low_rank, full])
+def test_quadratic_dynamics_follow_their_equation(make):
+    dynamics = make()
+    slices = dynamics.slices(slice(None))
+    state = torch.randn(DIM, dtype=torch.float64)
+    for i in range(DIM):
+        expected = dynamics.bias[i] + dynamics.linear[i] @ state + state @ slices[i] @ state
+        torch.testing.assert_close(dynamics(state)[i], expected)
+
+
+@pytest.mark.parametrize("make", [low_rank, full])
+def test_slices_are_symmetric_and_both_views_agree(make):
+    dynamics = make()
+    slices = dynamics.slices(slice(None))
+    torch.testing.assert_close(slices, slices.mT)
+    rows = slice(1, 4)
+    torch.testing.assert_close(dynamics.slice_rows(rows), slices[:, rows])
+    torch.testing.assert_close(dynamics.slices(rows), slices[rows])
+
+
+def test_low_rank_slices_are_products_of_their_factors():
+    dynamics = low_rank()
+    for i in range(DIM):
+        a, b = dynamics.left[:, i, :], dynamics.right[:, i, :].T
+        product = a @ b
+        torch.testing.assert_close(dynamics.slices(slice(i, i + 1))[0], (product + product.T) / 2)
+
+
+def test_lrlq_without_quadratic_term_and_bias_is_koopman():
+    lrlq, koopman = low_rank(), LinearDynamics(DIM).double()
+    with torch.no_grad():
+        lrlq.left.zero_()
+        lrlq.bias.zero_()
+        koopman.linear.copy_(lrlq.linear)
+    states = torch.randn(4, DIM, dtype=torch.float64)
+    torch.testing.assert_close(lrlq(states), koopman(states))
+
+
+def test_mlp_has_swish_between_its_four_layers():
+    dynamics = MLPDynamics(DIM, 8, generator()).double()
+    state = torch.randn(3, DIM, dtype=torch.float64)
+    hidden = state
+    for layer in range(4):
+        hidden = hidden @ dynamics.weights[layer].T + dynamics.biases[layer]
+        if layer < 3:
+            beta = torch.log1p(torch.exp(dynamics.swish[layer]))
+            hidden = hidden / (1 + torch.exp(-beta * hidden)) / 1.1
+    torch.testing.assert_close(dynamics(state), hidden)
