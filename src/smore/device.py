@@ -1,0 +1,35 @@
+"""Where tensors live and how many threads work on them."""
+
+from __future__ import annotations
+
+import torch
+
+from smore.errors import SettingsError
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device called `name`; "auto" takes CUDA, then MPS, then the CPU."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        if torch.backends.mps.is_available():
+            return torch.device("mps")
+        return torch.device("cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise SettingsError(f"device {name!r} is not available here: {reason}") from None
+    return device
+
+
+def set_threads(count: int) -> None:
+    """Use `count` threads in this process.
+
+    Two processes with as many threads each as there are cores slow each other down many times over:
+    give each its share.
+    """
+    if count < 1:
+        raise SettingsError(f"threads must be at least 1, got {count}")
+    torch.set_num_threads(count)

@@ -1,0 +1,127 @@
+"""Every choice a user can make, validated once and stored with the model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from smore.errors import SettingsError
+
+DynamicsKind = Literal["koopman", "lrlq", "quadratic", "mlp"]
+
+
+class Settings(BaseModel):
+    """The settings of a model and of its training.
+
+    `None` means "chosen from the data"; `fit` replaces it by the value it chose.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    # The decoder: a FiLM-shifted multiplicative filter network.
+    latent_dim: int | None = Field(None, ge=1, description="p, length of one channel's latent code")
+    hidden_dim: int | None = Field(None, ge=2, description="h, width of the decoder; even")
+    num_hidden: int = Field(3, ge=1, description="hidden linear layers of the decoder")
+    frequency_scale: float = Field(64.0, gt=0, description="w_s, range of initial frequencies")
+
+    # The latent dynamics and the map that is iterated.
+    dynamics: DynamicsKind = Field("koopman", description="form of the latent dynamics")
+    rank: int | None = Field(None, ge=1, description="κ of the low-rank quadratic term (lrlq)")
+    dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
+    integrator: Literal["rk4", "rk4-38", "exact"] = Field("rk4-38", description="time stepping")
+    substeps: int = Field(1, ge=1, description="integrator steps per output interval")
+    gradient: Literal["direct", "adjoint"] = Field("direct", description="gradient of a rollout")
+
+    # How data become tensors.
+    normalization: Literal["standard", "scale", "none"] = Field(
+        "standard", description="per channel: remove mean and scale, scale only, or neither"
+    )
+    time_scale: float | None = Field(
+        None, gt=0, description="unit of model time in the data's units; default: the median step"
+    )
+    train_length: int | None = Field(
+        None, ge=2, description="leading snapshots of each sequence that supervise; default: all"
+    )
+    window: int = Field(
+        10, ge=2, description="snapshots per training rollout; longer sequences are cut"
+    )
+    validation_fraction: float = Field(
+        0.1, ge=0, lt=1, description="share of the training data that selects the checkpoint"
+    )
+
+    # Algorithm 1.
+    recipe: Literal["paper"] = Field("paper", description="how the model is trained")
+    epochs: int = Field(1000, ge=1, description="passes over all training sequences")
+    batch_size: int = Field(32, ge=1, description="sequences per minibatch")
+    chunk_size: int | None = Field(
+        None, ge=1, description="points decoded at once (Algorithm 2, PM64 is 64); default: all"
+    )
+    decoder_rate: float = Field(1e-2, gt=0, description="learning rate of the decoder")
+    dynamics_rate: float = Field(1e-3, gt=0, description="learning rate of the dynamics")
+    latent_rate: float = Field(1e-3, gt=0, description="learning rate of the latent table")
+    eig_weight: float = Field(1e-7, ge=0, description="β_eig, weight of L_reg,eig; 0 switches off")
+    cons_weight: float = Field(1e-8, ge=0, description="β_cons, weight of L_reg,cons; 0 is off")
+    clip_norm: float | None = Field(
+        1.0, gt=0, description="L2 clipping of decoder and dynamics gradients; None switches off"
+    )
+    teacher_forcing_start: float = Field(0.99, ge=0, le=1, description="ε of the first epoch")
+    teacher_forcing_decay: float = Field(0.99, gt=0, le=1, description="factor of ε per epoch")
+    evaluate_every: int = Field(100, ge=1, description="epochs between evaluation stages")
+    fit_steps: int = Field(
+        500, ge=1, description="K_eval, Adam steps of the latent fit in an evaluation stage"
+    )
+    final_fit_steps: int = Field(
+        1000, ge=1, description="K_final, Adam steps of the latent fit after training"
+    )
+    fit_rate: float = Field(1e-2, gt=0, description="learning rate of the test-time latent fit")
+
+    # Where and from which random numbers.
+    seed: int = Field(0, ge=0, lt=2**63, description="source of every random number")
+    device: str = Field("auto", description="auto, cpu, cuda, cuda:1, mps")
+
+    @field_validator("hidden_dim")
+    @classmethod
+    def _half_sines_half_cosines(cls, value: int | None) -> int | None:
+        if value is not None and value % 2:
+            raise ValueError("must be even: half of the filters are sines and half cosines")
+        return value
+
+    @model_validator(mode="after")
+    def _settings_agree(self) -> Settings:
+        if self.integrator == "exact" and self.dynamics != "koopman":
+            raise ValueError("integrator 'exact' needs dynamics 'koopman'; use 'rk4' or 'rk4-38'")
+        if self.gradient == "adjoint" and self.integrator != "rk4-38":
+            raise ValueError("gradient 'adjoint' needs integrator 'rk4-38'")
+        if self.rank is not None and self.dynamics != "lrlq":
+            raise ValueError(f"rank belongs to dynamics 'lrlq', not to {self.dynamics!r}")
+        if self.dynamics_hidden_dim is not None and self.dynamics != "mlp":
+            raise ValueError(f"dynamics_hidden_dim belongs to 'mlp', not to {self.dynamics!r}")
+        return self
+
+    @classmethod
+    def of(cls, **values: Any) -> Settings:
+        """Validated settings, or a SettingsError that names every field at fault."""
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            raise SettingsError(_one_line(error, cls)) from None
+
+    def replace(self, **values: Any) -> Settings:
+        """These settings with some values changed, validated again."""
+        return self.of(**(self.model_dump() | values))
+
+
+def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
+    parts = []
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"])
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            message = f"is not a setting; the settings are {', '.join(model.model_fields)}"
+            parts.append(f"{name} {message}")
+        elif name:
+            parts.append(f"{name}: {message} (got {problem['input']!r})")
+        else:
+            parts.append(message)
+    return "; ".join(parts)
