@@ -1,0 +1,126 @@
+"""Quadrature weights: ∫ f dx ≈ Σ wᵢ f(xᵢ).
+
+Separable grids get the measure of the cell around each point. Cell edges lie midway between
+neighbours, and the outermost cells reach as far outwards as inwards. On a uniform grid all weights
+are then equal, which is the spectrally accurate rule for periodic data and the midpoint rule for
+cell-centred data. On the sphere a cell is a zone between two latitudes cut by two meridians, with
+exact area; a global grid sums to 4π.
+
+All other points get equal weights that sum to the measure of their bounding box (4π on the sphere):
+a cell around a scattered point would need a tessellation, and with it a claim about the boundary of
+the domain that the points do not make. Whoever knows better gives weights.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.data.mesh import is_separable, values_along
+from smore.data.space import Geometry
+
+FloatArray = NDArray[np.float64]
+
+
+def default_weights(
+    coords: FloatArray,
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    coordinate_dims: tuple[tuple[str, ...], ...],
+    geometry: Geometry,
+) -> FloatArray:
+    """Weights (points,) of points `coords` (points, dim) that fill an array of `dims`, `shape`."""
+    if not is_separable(dims, coordinate_dims):
+        return _equal_weights(coords, geometry)
+    cells = (
+        (latitude_cells, longitude_cells) if geometry == "sphere" else (cell_widths,) * len(dims)
+    )
+    weights = np.ones(shape)
+    for along, values, widths in zip(coordinate_dims, coords.T, cells, strict=True):
+        axis = values_along(along, values, dims, shape)
+        weights *= widths(axis).reshape([-1 if name in along else 1 for name in dims])
+    return weights.ravel()
+
+
+def _equal_weights(coords: FloatArray, geometry: Geometry) -> FloatArray:
+    if geometry == "sphere":
+        measure = 4.0 * np.pi
+    else:
+        extent = np.ptp(coords, axis=0)
+        # Points on a line or plane are measured along it.
+        measure = float(np.prod(extent[extent > 0]))
+    return np.full(len(coords), measure / len(coords))
+
+
+def cell_widths(axis: FloatArray) -> FloatArray:
+    """Width of the cell around each value of `axis` (n,), in any order; 1 for a single value."""
+    if len(axis) == 1:
+        return np.ones(1)
+    return _widths_between(cell_edges, axis)
+
+
+def latitude_cells(latitudes: FloatArray) -> FloatArray:
+    """|sin φ⁺ - sin φ⁻| for the zone around each latitude (n,) in degrees.
+
+    A latitude within one grid step of a pole has a zone that ends at the pole, so that Gaussian
+    and equiangular global grids alike sum to 2.
+    """
+    if len(latitudes) == 1:
+        return np.full(1, 2.0)
+
+    def sine_of_edges(ascending: FloatArray) -> FloatArray:
+        edges = cell_edges(ascending)
+        if ascending[0] - (ascending[1] - ascending[0]) <= -90.0:
+            edges[0] = -90.0
+        if ascending[-1] + (ascending[-1] - ascending[-2]) >= 90.0:
+            edges[-1] = 90.0
+        return np.sin(np.deg2rad(np.clip(edges, -90.0, 90.0)))
+
+    return _widths_between(sine_of_edges, latitudes)
+
+
+def longitude_cells(longitudes: FloatArray) -> FloatArray:
+    """Width in radians of the cell around each meridian (n,) in degrees; at most 2π in total.
+
+    A grid that holds both 0° and 360° gives each of them half a cell.
+    """
+    if len(longitudes) == 1:
+        return np.full(1, 2.0 * np.pi)
+
+    def edges_on_circle(ascending: FloatArray) -> FloatArray:
+        edges = cell_edges(ascending)
+        excess = max(0.0, edges[-1] - edges[0] - 360.0)
+        edges[0] += excess / 2
+        edges[-1] -= excess / 2
+        return np.deg2rad(edges)
+
+    return _widths_between(edges_on_circle, unwrap_longitudes(longitudes))
+
+
+def unwrap_longitudes(longitudes: FloatArray) -> FloatArray:
+    """The same meridians in degrees, without a jump inside the arc that they cover.
+
+    175, 180, -175 become 175, 180, 185: the largest gap between neighbours is the outside of the
+    arc. Values without a jump, such as -180 ... 180 with both ends, stay as they are.
+    """
+    largest_step = np.max(np.diff(np.sort(longitudes)), initial=0.0)
+    if largest_step <= 180.0 and np.ptp(longitudes) <= 360.0:
+        return longitudes
+    ascending = np.unique(longitudes % 360.0)
+    gaps = np.diff(ascending, append=ascending[0] + 360.0)
+    start = ascending[(np.argmax(gaps) + 1) % len(ascending)]
+    return start + (longitudes - start) % 360.0
+
+
+def cell_edges(ascending: FloatArray) -> FloatArray:
+    """Edges (n + 1,) midway between ascending values (n,), the outer ones mirrored outwards."""
+    middle = (ascending[1:] + ascending[:-1]) / 2
+    outer_left, outer_right = 2 * ascending[0] - middle[0], 2 * ascending[-1] - middle[-1]
+    return np.concatenate(([outer_left], middle, [outer_right]))
+
+
+def _widths_between(edges_of: Callable[[FloatArray], FloatArray], values: FloatArray) -> FloatArray:
+    order = np.argsort(values)
+    widths = np.empty_like(values)
+    widths[order] = np.diff(edges_of(values[order]))
+    return widths

@@ -1,0 +1,127 @@
+"""What the numbers of a trajectory mean: its channels, its space and its clock.
+
+The three are stored as JSON in a model file, so that a forecast comes back under the names and in
+the units of the data the model was trained on.
+"""
+
+from typing import Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from smore.errors import DataError
+
+Geometry = Literal["box", "sphere"]
+GEOMETRIES: tuple[str, ...] = get_args(Geometry)
+SPHERE_NAMES = ("latitude", "longitude")
+SPHERE_UNITS = ("degrees_north", "degrees_east")
+
+_SECOND = np.timedelta64(1_000_000, "us")
+
+
+class Channel(BaseModel):
+    """One component of the field, such as a vorticity in 1/s."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    units: str = ""
+    long_name: str = ""
+
+
+class Space(BaseModel):
+    """The coordinates in which points are given.
+
+    Attributes:
+        names: one per column of `coords` (points, dim).
+        units: one per name, "" where unknown.
+        geometry: "box" for Cartesian coordinates; "sphere" for (latitude, longitude) in degrees.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    geometry: Geometry = "box"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(self.names) != len(self.units):
+            raise ValueError(f"{len(self.names)} coordinate names but {len(self.units)} units")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError(f"coordinate names must differ, got {self.names}")
+        if self.geometry == "sphere" and self.dim != 2:
+            raise ValueError(f"a sphere has (latitude, longitude), got {self.names}")
+        return self
+
+    @property
+    def dim(self) -> int:
+        return len(self.names)
+
+
+class Clock(BaseModel):
+    """How times are told: the link between the user's time values and float64 numbers.
+
+    Numbers stay as they are, in `units`. Calendar dates become seconds since `reference`, durations
+    become seconds: whole seconds exactly, fractions to the microsecond over sixty years. Times
+    that do not exist (NaT, NaN: the padding of shorter sequences) map to each other.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["number", "datetime", "timedelta"] = "number"
+    units: str = ""
+    reference: str | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.kind == "datetime") != (self.reference is not None):
+            raise ValueError("a clock has a reference date exactly when its times are dates")
+        return self
+
+    @classmethod
+    def from_values(cls, values: ArrayLike, units: str = "") -> tuple[Self, NDArray[np.float64]]:
+        """The clock that tells `values` (any shape), and the values as numbers on that clock."""
+        values = np.asarray(values)
+        if values.dtype.kind == "M":
+            known = values[~np.isnat(values)]
+            first = known.min() if known.size else np.datetime64(0, "s")
+            clock = cls(kind="datetime", units="s", reference=str(first.astype("datetime64[us]")))
+        elif values.dtype.kind == "m":
+            clock = cls(kind="timedelta", units="s")
+        else:
+            clock = cls(units=units)
+        return clock, clock.to_numbers(values)
+
+    def to_numbers(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Times as the user tells them -> float64 numbers, of the same shape."""
+        values = np.asarray(values)
+        if values.dtype.kind not in "Mmfiu":
+            raise DataError(
+                f"times must be numbers, datetime64 or timedelta64, got {values.dtype} values; "
+                "convert them (other calendars: dataset.convert_calendar('standard'))"
+            )
+        kind = {"M": "datetime", "m": "timedelta"}.get(values.dtype.kind, "number")
+        if kind != self.kind:
+            raise DataError(
+                f"times must be told in one way, expected {self.kind} values as before, got {kind} "
+                "values; convert one to the other"
+            )
+        if self.kind == "datetime":
+            return (values.astype("datetime64[us]") - np.datetime64(self.reference, "us")) / _SECOND
+        if self.kind == "timedelta":
+            return values.astype("timedelta64[us]") / _SECOND
+        return values.astype(np.float64)
+
+    def to_values(self, times: ArrayLike) -> NDArray[np.generic]:
+        """Numbers on this clock -> times as the user tells them, of the same shape."""
+        times = np.asarray(times, dtype=np.float64)
+        if self.kind == "number":
+            return times
+        known = np.isfinite(times)
+        elapsed = np.full(times.shape, np.timedelta64("NaT", "us"))
+        elapsed[known] = np.rint(times[known] * 1e6).astype(np.int64).astype("timedelta64[us]")
+        if self.kind == "timedelta":
+            return elapsed
+        return np.datetime64(self.reference, "us") + elapsed

@@ -1,0 +1,185 @@
+"""The border: data that cannot be used are refused here, before any work.
+
+Every refusal says what was expected, what came, where, and what to do.
+"""
+
+from __future__ import annotations
+
+from collections import abc
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from smore.data.mesh import Mesh
+from smore.data.sequence import Sequence
+from smore.data.space import GEOMETRIES, Geometry, Space
+from smore.data.trajectories import Missing, Trajectories
+from smore.errors import DataError
+
+
+def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
+    """`trajectories` with every number checked; with "mask", NaN turned into "not observed".
+
+    Raises:
+        DataError: for the first thing found that cannot be used.
+    """
+    if missing not in ("refuse", "mask"):
+        raise DataError(f"missing must be 'refuse' or 'mask', got {missing!r}")
+    seen: set[int] = set()
+    for number, sequence in enumerate(trajectories):
+        if id(sequence.mesh) not in seen:
+            _check_mesh(sequence.mesh, trajectories.space, number)
+            seen.add(id(sequence.mesh))
+        _check_times(sequence, trajectories, number)
+    return replace(
+        trajectories,
+        sequences=tuple(
+            _checked_fields(sequence, trajectories, number, missing)
+            for number, sequence in enumerate(trajectories)
+        ),
+    )
+
+
+def require_snapshots(trajectories: Trajectories, minimum: int) -> None:
+    """Refuse sequences of fewer than `minimum` snapshots."""
+    for number, sequence in enumerate(trajectories):
+        if sequence.num_snapshots < minimum:
+            raise DataError(
+                f"expected at least {minimum} snapshots in every sequence, sequence {number} has "
+                f"{sequence.num_snapshots}; leave out the sequences that are too short"
+            )
+
+
+def require_some(count: int, what: str) -> None:
+    """Refuse data with no `what` in them."""
+    if count == 0:
+        raise DataError(f"the data are empty: expected at least one {what}, got none")
+
+
+def require_distinct(names: abc.Sequence[str], what: str) -> None:
+    """Refuse the same name twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(
+                f"{what} names must differ, '{name}' is there {names.count(name)} times"
+            )
+
+
+def require_real(dtype: np.dtype, what: str) -> np.dtype:
+    """The floating type in which values of `dtype` are kept: float32 and float64 as they are."""
+    if dtype.kind not in "fiu":
+        raise DataError(
+            f"{what} must hold real numbers, got values of type {dtype}; leave it out, or convert "
+            "it (a complex field: its real and imaginary parts as two channels)"
+        )
+    return np.dtype(np.float32) if dtype in (np.float16, np.float32) else np.dtype(np.float64)
+
+
+def make_space(names: abc.Sequence[str], units: abc.Sequence[str], geometry: Geometry) -> Space:
+    """A `Space` that is refused as data are, with DataError."""
+    if geometry not in GEOMETRIES:
+        raise DataError(f"geometry must be one of {', '.join(GEOMETRIES)}, got {geometry!r}")
+    try:
+        return Space(names=tuple(names), units=tuple(units), geometry=geometry)
+    except ValidationError as error:
+        raise DataError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+
+
+def _check_mesh(mesh: Mesh, space: Space, number: int) -> None:
+    bad = np.argwhere(~np.isfinite(mesh.coords))
+    if len(bad):
+        point, column = bad[0]
+        raise DataError(
+            f"coordinate '{space.names[column]}' of sequence {number} must be finite, is "
+            f"{mesh.coords[point, column]} at {_place(mesh, point)}; remove the points without a "
+            "position (padding of shorter sequences goes to the end, in all coordinates)"
+        )
+    if space.geometry == "sphere":
+        latitude = mesh.coords[:, 0]
+        point = int(np.argmax(np.abs(latitude)))
+        # Coordinates stored in float32 may miss the pole by their last digit.
+        if abs(latitude[point]) > 90.0 * (1 + 1e-6):
+            raise DataError(
+                f"latitude '{space.names[0]}' of sequence {number} must lie in [-90, 90] degrees, "
+                f"is {latitude[point]:g} at {_place(mesh, point)}; check the order (latitude, "
+                "longitude), or pass geometry='box' for plain coordinates"
+            )
+    if not (np.isfinite(mesh.weights).all() and (mesh.weights >= 0).all() and mesh.weights.any()):
+        raise DataError(
+            f"quadrature weights of sequence {number} must be finite, not negative and not all "
+            f"zero, range from {mesh.weights.min()} to {mesh.weights.max()}"
+        )
+
+
+def _check_times(sequence: Sequence, trajectories: Trajectories, number: int) -> None:
+    times = sequence.times
+    bad = np.flatnonzero(~np.isfinite(times))
+    if len(bad):
+        raise DataError(
+            f"times of sequence {number} must be finite, time index {bad[0]} is {times[bad[0]]}; "
+            "remove the snapshots without a time (padding of shorter sequences goes to the end)"
+        )
+    bad = np.flatnonzero(np.diff(times) <= 0)
+    if len(bad):
+        before, after = trajectories.clock.to_values(times[bad[0] : bad[0] + 2])
+        raise DataError(
+            f"times of sequence {number} must increase strictly, but {before} at time index "
+            f"{bad[0]} is followed by {after}; sort the snapshots and drop duplicates "
+            "(dataset.sortby('time').drop_duplicates('time')), or put separate runs along a "
+            "dimension 'sequence'"
+        )
+
+
+def _checked_fields(
+    sequence: Sequence, trajectories: Trajectories, number: int, missing: Missing
+) -> Sequence:
+    fields = sequence.fields
+    # A sum is finite only if every term is, and costs no memory.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(fields.sum()):
+            return sequence
+    finite = np.isfinite(fields)
+    if finite.all():
+        return sequence
+    if np.isinf(fields).any():
+        _refuse(np.isinf(fields), sequence, trajectories, number, "correct the data")
+    if missing == "refuse":
+        remedy = "correct the data, or pass missing='mask' to take NaN as not observed"
+        _refuse(~finite, sequence, trajectories, number, remedy)
+    if not finite.any():
+        raise DataError(
+            f"sequence {number} has no observed value at all, every one is NaN; leave it out"
+        )
+    return Sequence(sequence.times, np.where(finite, fields, 0), sequence.mesh, finite)
+
+
+def _refuse(
+    bad: NDArray[np.bool_],
+    sequence: Sequence,
+    trajectories: Trajectories,
+    number: int,
+    remedy: str,
+) -> NoReturn:
+    time, channel, point = np.argwhere(bad)[0]
+    value = sequence.fields[time, channel, point]
+    names = trajectories.space.names
+    position = ", ".join(
+        f"{name} = {x:g}" for name, x in zip(names, sequence.mesh.coords[point], strict=True)
+    )
+    raise DataError(
+        f"'{trajectories.channels[channel].name}' must be finite, is {value} in sequence {number} "
+        f"at time index {time} (time = {trajectories.clock.to_values(sequence.times[time])}), "
+        f"{_place(sequence.mesh, point)} ({position}); {bad.sum()} such values in this sequence; "
+        f"{remedy}"
+    )
+
+
+def _place(mesh: Mesh, point: int) -> str:
+    if len(mesh.shape) == 1:
+        return f"point {point}"
+    index = np.unravel_index(point, mesh.shape)
+    where = ", ".join(f"{dim} index {i}" for dim, i in zip(mesh.dims, index, strict=True))
+    return f"point {point} [{where}]"
