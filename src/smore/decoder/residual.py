@@ -1,0 +1,111 @@
+"""What a decoder gets wrong on a block, and the gradient of its squared sum.
+
+With the basis (c₀, J₀) of a chunk of points and the codes Z of its columns the residual is one
+matrix product, R = J₀ Zᵀ + c₀ 1ᵀ - U. For the loss ‖R √w‖² its gradients are three more:
+
+    dL/dJ₀ = 2 (R w) Z      dL/dc₀ = 2 (R w) 1      dL/dZ = 2 (R w)ᵀ J₀.
+
+Only (dL/dc₀, dL/dJ₀) enters the network's backward pass, so its cost and its memory do not depend
+on the number of snapshots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from smore.data.blocks import Block
+from smore.decoder.basis import Basis
+from smore.decoder.network import Decoder
+
+
+def scaled_residual(basis: Basis, chunk: Block, codes: Tensor, scale: Tensor) -> Tensor:
+    """(J₀ z + c₀ - u) · scale for every point and column; 0 where nothing was observed.
+
+    Args:
+        basis: the decoder at the chunk's points.
+        chunk: the block or a chunk of its points.
+        codes: (columns, p) latent code of each column.
+        scale: (columns,) factor of each column.
+    """
+    residual = basis.modes @ (codes * scale[:, None]).T
+    residual.addr_(basis.offset, scale)
+    residual.addcmul_(chunk.values, scale, value=-1)
+    if chunk.observed is not None:
+        residual.mul_(chunk.observed)
+    return residual
+
+
+def accumulate_reconstruction(
+    decoder: Decoder,
+    blocks: Sequence[Block],
+    latents: Tensor,
+    weights: Tensor,
+    chunk_size: int | None = None,
+) -> tuple[float, Tensor]:
+    """The weighted reconstruction loss Σ w (J₀ z + c₀ - u)² and its gradients.
+
+    Adds the gradient to `.grad` of the decoder's parameters.
+
+    Args:
+        decoder: any decoder.
+        blocks: the data.
+        latents: (snapshots, channels, p) latent table.
+        weights: (snapshots,) weight of each entry of a snapshot.
+        chunk_size: points decoded at once (Algorithm 2); the result does not depend on it.
+
+    Returns:
+        The loss and its gradient with respect to `latents`.
+    """
+    loss = 0.0
+    latent_gradient = torch.zeros_like(latents)
+    for block in blocks:
+        codes = block.codes(latents).detach()
+        scale = weights[block.snapshots].sqrt().repeat_interleave(block.num_channels)
+        code_gradient = torch.zeros_like(codes)
+        for chunk in block.chunks(chunk_size):
+            basis = decoder.basis(chunk.coords)
+            with torch.no_grad():
+                residual = scaled_residual(basis, chunk, codes, scale)
+                loss += float(torch.linalg.vector_norm(residual)) ** 2
+                code_gradient.addmm_(residual.T, basis.modes)
+                gradients = (2 * (residual @ scale), 2 * (residual @ (codes * scale[:, None])))
+                del residual
+            torch.autograd.backward((basis.offset, basis.modes), gradients)
+        code_gradient *= 2 * scale[:, None]
+        latent_gradient.index_add_(
+            0, block.snapshots, code_gradient.unflatten(0, (-1, block.num_channels))
+        )
+    return loss, latent_gradient
+
+
+@torch.no_grad()
+def squared_errors(
+    decoder: Decoder,
+    blocks: Sequence[Block],
+    latents: Tensor,
+    chunk_size: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Σ (J₀ z + c₀ - u)² over the observed points of every snapshot and channel, and their number.
+
+    Returns:
+        Two (snapshots, channels) tensors, in float64 on the CPU.
+    """
+    totals = torch.zeros(latents.shape[:2], dtype=torch.float64)
+    counts = torch.zeros(latents.shape[:2], dtype=torch.float64)
+    for block in blocks:
+        codes = block.codes(latents)
+        ones = torch.ones(len(codes), dtype=codes.dtype, device=codes.device)
+        for chunk in block.chunks(chunk_size):
+            residual = scaled_residual(decoder.basis(chunk.coords), chunk, codes, ones)
+            _add_columns(totals, block, residual.square().sum(0))
+            observed = ones * chunk.num_points if chunk.observed is None else chunk.observed.sum(0)
+            _add_columns(counts, block, observed)
+    return totals, counts
+
+
+def _add_columns(table: Tensor, block: Block, columns: Tensor) -> None:
+    per_snapshot = columns.unflatten(0, (-1, block.num_channels)).to("cpu", table.dtype)
+    table.index_add_(0, block.snapshots.cpu(), per_snapshot)

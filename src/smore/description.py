@@ -1,0 +1,61 @@
+"""Everything about a trained model that is not a tensor, as it is stored in its file."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from smore.data import Channel, Clock, CoordinateMap, Normalization, Space
+from smore.settings import Settings
+
+
+class TrainingRecord(BaseModel):
+    """What the model was trained on and how that went."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    num_sequences: int
+    num_snapshots: int
+    num_points: int
+    selection: str
+    selected_epoch: int
+    epochs_run: int
+    seconds: float
+    history: tuple[tuple[int, float], ...]
+
+
+class MeshLayout(BaseModel):
+    """How the stored points of the training mesh form an array."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    coordinate_dims: tuple[tuple[str, ...], ...]
+
+
+class Description(BaseModel):
+    """The meaning of a model's inputs and outputs.
+
+    Attributes:
+        settings: with every choice made.
+        channels, space, clock: names and units of the training data.
+        normalization, coordinate_map: from the user's units to the network's, and back.
+        time_step: median step of the training data, in the data's units.
+        residual_variance: per channel, mean squared decoder residual, normalised units.
+        training_variance: per channel, variance over the training data, the data's units.
+        mesh: layout of the training mesh if all sequences shared one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    settings: Settings
+    channels: tuple[Channel, ...]
+    space: Space
+    clock: Clock
+    normalization: Normalization
+    coordinate_map: CoordinateMap
+    time_step: float
+    residual_variance: tuple[float, ...]
+    training_variance: tuple[float, ...]
+    training: TrainingRecord
+    mesh: MeshLayout | None

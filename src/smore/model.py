@@ -1,0 +1,240 @@
+"""SMORE: the front door.
+
+>>> model = SMORE(dynamics="koopman").fit("training.nc")             # doctest: +SKIP
+>>> forecast = model.forecast("sensors.nc", times=[0.5, 1.0, 1.5])   # doctest: +SKIP
+>>> print(model.evaluate("test.nc").verdict())                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Self
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from smore.data import Mesh, Missing, Sequence, Trajectories, require_snapshots
+from smore.device import resolve_device
+from smore.errors import DataError, NotFittedError
+from smore.evaluation import Evaluation
+from smore.inference import FitMethod, LatentState
+from smore.networks import build_decoder, build_dynamics, count_parameters
+from smore.presets import preset_settings
+from smore.progress import ProgressLine
+from smore.settings import Settings
+from smore.surrogate import Surrogate
+from smore.training.algorithm1 import Losses
+from smore.training.paper import Trained, train_paper
+from smore.training.preparation import Prepared, assemble, prepare
+
+Data = Trajectories | xr.Dataset | str | os.PathLike[str]
+
+
+class SMORE:
+    """A stable, mesh-agnostic surrogate of a time-dependent PDE.
+
+    Args:
+        settings: any field of `smore.Settings`, by keyword.
+
+    Attributes:
+        settings: what was asked for.
+        surrogate_: what was learned; its `description.settings` hold every choice made.
+    """
+
+    settings: Settings
+    surrogate_: Surrogate
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = Settings.of(**settings)
+
+    @classmethod
+    def from_preset(cls, name: str, **overrides: Any) -> Self:
+        """A model with one of the paper's nine configurations, such as "wave-koopman"."""
+        return cls(**preset_settings(name, **overrides).model_dump())
+
+    def fit(
+        self,
+        data: Data,
+        *,
+        select_on: Data | None = None,
+        missing: Missing = "refuse",
+        progress: bool = True,
+    ) -> Self:
+        """Learn decoder and dynamics from trajectories.
+
+        Args:
+            data: training trajectories, or a Dataset or file that holds them.
+            select_on: trajectories that select the checkpoint. By default a share of the training
+                trajectories is held out for that; the paper uses its test set.
+            missing: what to do about missing values in a Dataset or file: "refuse" or "mask".
+            progress: show a progress line.
+
+        Raises:
+            DataError: data that cannot be used, before any work is done.
+            DivergenceError: training turned non-finite; the model keeps its last good state.
+        """
+        started = time.monotonic()
+        device = resolve_device(self.settings.device)
+        prepared = prepare(
+            as_trajectories(data, missing),
+            None if select_on is None else as_trajectories(select_on, missing),
+            self.settings,
+            device,
+        )
+        trained = _train(prepared, device, progress)
+        self.surrogate_ = assemble(prepared, trained, time.monotonic() - started)
+        if trained.divergence is not None:
+            raise trained.divergence
+        return self
+
+    def infer(
+        self, observations: Data, *, method: FitMethod = "posterior", missing: Missing = "refuse"
+    ) -> LatentState:
+        """The reduced state behind the first snapshot of every sequence of observations.
+
+        Args:
+            observations: values at any points, of some or all channels.
+            method: "posterior" (mean and covariance under the prior of the training latents),
+                "least-squares", or "adam" (the paper's fit).
+            missing: what to do about missing values in a Dataset or file: "refuse" or "mask".
+        """
+        return self._fitted().infer(as_trajectories(observations, missing), method)
+
+    def forecast(
+        self,
+        observations: Data | LatentState,
+        times: ArrayLike,
+        *,
+        points: Mesh | ArrayLike | None = None,
+        method: FitMethod = "posterior",
+        missing: Missing = "refuse",
+    ) -> xr.Dataset:
+        """Fields at `times`, from observations of the initial state.
+
+        Args:
+            observations: what `infer` takes, or what it returned.
+            times: when to forecast, increasing and not before the observations, as the training
+                data tell time (numbers, or dates if they had dates).
+            points: where: a mesh, or coordinates (points, dim). By default the training mesh, or
+                the observed points if the training sequences had different meshes.
+            method: see `infer`.
+            missing: see `infer`.
+
+        Returns:
+            A Dataset with the channels, units and coordinates of the training data.
+        """
+        surrogate = self._fitted()
+        description = surrogate.description
+        if isinstance(observations, LatentState):
+            state, observed = observations, None
+        else:
+            trajectories = as_trajectories(observations, missing)
+            state = surrogate.infer(trajectories, method)
+            observed = trajectories.sequences[0].mesh
+        mesh = self._where(points, observed)
+        instants = np.atleast_1d(description.clock.to_numbers(np.asarray(times)))
+        latents = surrogate.advance(state, _intervals(state.times.numpy(), instants))
+        fields = surrogate.decode(latents[:, 1:], mesh)
+        return Trajectories(
+            sequences=tuple(Sequence(instants, each, mesh) for each in fields),
+            channels=description.channels,
+            space=description.space,
+            clock=description.clock,
+            groups=tuple(range(len(fields))),
+        ).to_xarray()
+
+    def evaluate(
+        self, data: Data, *, method: FitMethod = "posterior", missing: Missing = "refuse"
+    ) -> Evaluation:
+        """Forecast every sequence from its first snapshot and score it against the others."""
+        surrogate = self._fitted()
+        trajectories = as_trajectories(data, missing)
+        require_snapshots(trajectories, 2)
+        return surrogate.evaluate(trajectories, method)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file."""
+        self._fitted().save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
+        """Read a model that `save` wrote."""
+        surrogate = Surrogate.load(path, resolve_device(device))
+        model = cls(**surrogate.description.settings.model_dump())
+        model.surrogate_ = surrogate
+        return model
+
+    @property
+    def num_parameters(self) -> int:
+        """Trainable numbers in decoder and dynamics."""
+        surrogate = self._fitted()
+        return count_parameters(surrogate.decoder, surrogate.dynamics)
+
+    def _fitted(self) -> Surrogate:
+        if not hasattr(self, "surrogate_"):
+            raise NotFittedError("this model is not trained yet: call fit, or SMORE.load a file")
+        return self.surrogate_
+
+    def _where(self, points: Mesh | ArrayLike | None, observed: Mesh | None) -> Mesh:
+        if isinstance(points, Mesh):
+            return points
+        if points is not None:
+            coords = np.asarray(points, dtype=np.float64)
+            dim = self.surrogate_.description.space.dim
+            if coords.ndim != 2 or coords.shape[1] != dim:
+                raise DataError(f"expected points of shape (points, {dim}), got {coords.shape}")
+            return Mesh.scattered(coords, np.ones(len(coords)))
+        mesh = self.surrogate_.mesh or observed
+        if mesh is None:
+            raise DataError("this model was trained on several meshes: say where with `points`")
+        return mesh
+
+
+def as_trajectories(data: Data, missing: Missing = "refuse") -> Trajectories:
+    """Trajectories from whatever the user has."""
+    if isinstance(data, Trajectories):
+        return data
+    if isinstance(data, xr.Dataset):
+        return Trajectories.from_xarray(data, missing=missing)
+    return Trajectories.open(data, missing=missing)
+
+
+def _intervals(starts: NDArray[np.float64], instants: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(states, n) times between the states and the instants, none negative."""
+    if not len(instants) or not (np.diff(instants) > 0).all() or instants[0] < starts.max():
+        raise DataError(
+            f"forecast times must increase and not lie before the observations (at "
+            f"{starts.max():g}), got {instants.tolist()}"
+        )
+    return np.diff(
+        np.column_stack([starts, np.broadcast_to(instants, (len(starts), len(instants)))])
+    )
+
+
+def _train(prepared: Prepared, device: torch.device, progress: bool) -> Trained:
+    settings, problem = prepared.settings, prepared.problem
+    generator = torch.Generator().manual_seed(settings.seed)
+    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
+    dynamics = build_dynamics(settings, problem.num_channels, generator).to(device)
+    latest = ""
+    with ProgressLine("training", settings.epochs, shown=progress) as line:
+
+        def show(epoch: int, losses: Losses, error: float | None) -> None:
+            nonlocal latest
+            if error is not None:
+                latest = f"  forecast error {error:.2e}"
+            status = f"loss {losses.reconstruction:.2e} + {losses.dynamics:.2e}{latest}"
+            line.update(epoch + 1, status)
+
+        return train_paper(
+            problem,
+            decoder,
+            dynamics,
+            settings,
+            generator=generator,
+            forecast_error=prepared.forecast_error,
+            progress=show,
+        )

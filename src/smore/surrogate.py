@@ -1,0 +1,201 @@
+"""A trained surrogate: what every recipe ends in, whatever it did on the way.
+
+A decoder, dynamics of its latents, the prior of these latents, and a description of what all the
+numbers mean to the user. Immutable: training makes it, everything else only asks it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import ValidationError
+from torch import Tensor
+
+from smore.data import Block, Mesh, Trajectories, make_blocks
+from smore.data.timeline import Timeline
+from smore.decoder import Decoder
+from smore.description import Description
+from smore.dynamics import LatentDynamics, forecast_latents
+from smore.errors import DivergenceError, ModelFileError
+from smore.evaluation import Evaluation, evaluate_latents
+from smore.inference import FitMethod, LatentPrior, LatentState, infer_states
+from smore.inference.observations import align
+from smore.networks import build_decoder, build_dynamics
+from smore.storage import load_file, save_file
+
+# Where the decoder reproduces the training data to round-off, observations are still no better
+# than single precision.
+LEAST_NOISE = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    """Decoder, dynamics, prior and description of a trained model.
+
+    Args:
+        decoder: any coordinates -> (offset, modes).
+        dynamics: vector field of the reduced state.
+        prior: distribution of the training latents.
+        description: settings, units, normalisation, training record.
+        mesh: the training mesh, if all sequences shared one of moderate size.
+    """
+
+    decoder: Decoder
+    dynamics: LatentDynamics
+    prior: LatentPrior
+    description: Description
+    mesh: Mesh | None
+
+    def infer(self, observations: Trajectories, method: FitMethod) -> LatentState:
+        """The states behind the first snapshot of every sequence."""
+        settings = self.description.settings
+        first = self._aligned(observations).leading(1)
+        self.warn_outside(sequence.mesh for sequence in first)
+        noise = torch.tensor(self.description.residual_variance, dtype=torch.float64)
+        return infer_states(
+            self.decoder,
+            self._blocks(first),
+            torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
+            method=method,
+            prior=self.prior,
+            noise=noise.clamp(min=LEAST_NOISE),
+            num_steps=settings.final_fit_steps,
+            rate=settings.fit_rate,
+            chunk_size=settings.chunk_size,
+        )
+
+    @torch.no_grad()
+    def advance(self, state: LatentState, intervals: NDArray[np.float64]) -> Tensor:
+        """Latents (states, n + 1, channels, p) after intervals (states, n) of the data's time.
+
+        Raises:
+            DivergenceError: they overflow.
+        """
+        settings = self.description.settings
+        assert settings.time_scale is not None
+        latents = forecast_latents(
+            self.dynamics,
+            state.flat.to(next(self.dynamics.parameters())),
+            torch.as_tensor(intervals / settings.time_scale),
+            longest_step=self.description.time_step / settings.time_scale,
+            method=settings.integrator,
+            substeps=settings.substeps,
+        )
+        if not bool(torch.isfinite(latents).all()):
+            raise DivergenceError(
+                "the forecast overflows: the latent dynamics are not stable over this horizon; "
+                "forecast less far, or train longer with the stability regularisers",
+                part="forecast",
+            )
+        return latents.unflatten(-1, (-1, self.decoder.latent_dim))
+
+    @torch.no_grad()
+    def decode(self, latents: Tensor, mesh: Mesh) -> NDArray[np.float32]:
+        """Fields (..., channels, points) in the data's units from latents (..., channels, p)."""
+        self.warn_outside([mesh])
+        fields = np.empty((*latents.shape[:-1], mesh.num_points), dtype=np.float32)
+        size = self.description.settings.chunk_size or mesh.num_points
+        for start in range(0, mesh.num_points, size):
+            chunk = slice(start, start + size)
+            coords = torch.as_tensor(self.description.coordinate_map(mesh.coords[chunk]))
+            decoded = self.decoder.basis(coords.to(latents)).decode(latents).cpu().numpy()
+            fields[..., chunk] = self.description.normalization.undo(decoded)
+        return fields
+
+    def evaluate(self, trajectories: Trajectories, method: FitMethod) -> Evaluation:
+        """Forecast every sequence from its first snapshot and score the rest."""
+        description = self.description
+        names = [channel.name for channel in description.channels]
+        trajectories = self._aligned(trajectories.select_channels(names))
+        timeline = Timeline.of(trajectories, 1.0)
+        state = self.infer(trajectories, method)
+        forecast = timeline.scatter(self.advance(state, timeline.steps.numpy()))
+        return evaluate_latents(
+            self.decoder,
+            self._blocks(trajectories),
+            forecast,
+            self.prior.mean.view(forecast.shape[1:]).to(forecast),
+            trajectories,
+            timeline,
+            scale=torch.tensor(description.normalization.scale, dtype=torch.float64),
+            variance=torch.tensor(description.training_variance, dtype=torch.float64),
+            horizon=description.settings.window,
+            chunk_size=description.settings.chunk_size,
+        )
+
+    def warn_outside(self, meshes: Iterable[Mesh]) -> None:
+        """Warn about points beyond the domain of the training data."""
+        for mesh in {id(mesh): mesh for mesh in meshes}.values():
+            self.description.coordinate_map.warn_outside(mesh.coords, self.description.space)
+
+    def _aligned(self, trajectories: Trajectories) -> Trajectories:
+        description = self.description
+        return align(trajectories, description.channels, description.space, description.clock)
+
+    def _blocks(self, trajectories: Trajectories) -> list[Block]:
+        return make_blocks(
+            trajectories,
+            self.description.normalization,
+            self.description.coordinate_map,
+            device=next(self.decoder.parameters()).device,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file."""
+        tensors = {f"decoder.{name}": value for name, value in self.decoder.state_dict().items()}
+        for name, value in self.dynamics.state_dict().items():
+            tensors[f"dynamics.{name}"] = value
+        tensors |= {"prior.mean": self.prior.mean, "prior.factor": self.prior.factor}
+        if self.mesh is not None:
+            tensors["mesh.coords"] = torch.tensor(self.mesh.coords)
+            tensors["mesh.weights"] = torch.tensor(self.mesh.weights)
+        save_file(path, tensors, self.description.model_dump_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], device: torch.device) -> Surrogate:
+        """Read what `save` wrote."""
+        tensors, text = load_file(path)
+        try:
+            description = Description.model_validate_json(text)
+            return cls._from_tensors(tensors, description, device)
+        except (ValidationError, KeyError, RuntimeError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise ModelFileError(f"{path} does not describe a model: {reason}") from None
+
+    @classmethod
+    def _from_tensors(
+        cls, tensors: dict[str, Tensor], description: Description, device: torch.device
+    ) -> Surrogate:
+        decoder = build_decoder(description.settings, description.coordinate_map.decoder_dim)
+        dynamics = build_dynamics(description.settings, len(description.channels))
+        decoder.load_state_dict(_part(tensors, "decoder."))
+        dynamics.load_state_dict(_part(tensors, "dynamics."))
+        mesh = None
+        if description.mesh is not None:
+            mesh = Mesh(
+                tensors["mesh.coords"].numpy(),
+                tensors["mesh.weights"].numpy(),
+                description.mesh.dims,
+                description.mesh.shape,
+                description.mesh.coordinate_dims,
+            )
+        return cls(
+            decoder.to(device),
+            dynamics.to(device),
+            LatentPrior(tensors["prior.mean"], tensors["prior.factor"]),
+            description,
+            mesh,
+        )
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }

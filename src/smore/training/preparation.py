@@ -1,0 +1,161 @@
+"""From a user's trajectories to a training problem, and from its solution to a surrogate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from smore.data import (
+    BoxMap,
+    Mesh,
+    Normalization,
+    SphereMap,
+    Trajectories,
+    fit_coordinate_map,
+    require_snapshots,
+)
+from smore.data.normalization import channel_moments
+from smore.decoder.residual import squared_errors
+from smore.description import Description, MeshLayout, TrainingRecord
+from smore.inference import LatentPrior
+from smore.inference.observations import align
+from smore.settings import Settings
+from smore.surrogate import Surrogate
+from smore.training.defaults import median_step, resolve
+from smore.training.paper import Trained
+from smore.training.problem import TrainingProblem
+from smore.training.selection import ForecastError
+
+# A training mesh up to this size is stored with the model, as the default place of its forecasts.
+STORED_POINTS = 2**18
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything training needs to know, with every setting decided.
+
+    Args:
+        trajectories: the snapshots that supervise, cut into training windows.
+        problem: the same as blocks.
+        settings: without any None left that the data can decide.
+        forecast_error: selects the checkpoint; None when nothing could be held out.
+        selection: what selects the checkpoint, in words.
+    """
+
+    trajectories: Trajectories
+    normalization: Normalization
+    coordinate_map: BoxMap | SphereMap
+    problem: TrainingProblem
+    settings: Settings
+    forecast_error: ForecastError | None
+    selection: str
+
+
+def prepare(
+    trajectories: Trajectories,
+    select_on: Trajectories | None,
+    settings: Settings,
+    device: torch.device,
+) -> Prepared:
+    """Hold out validation data, cut windows, normalise, and decide open settings."""
+    require_snapshots(trajectories, 2)
+    selection = "given data"
+    if select_on is None:
+        trajectories, select_on = hold_out(trajectories, settings)
+        selection = "last epoch" if select_on is None else "validation split"
+    else:
+        select_on = align(
+            select_on.select_channels([channel.name for channel in trajectories.channels]),
+            trajectories.channels,
+            trajectories.space,
+            trajectories.clock,
+        )
+        require_snapshots(select_on, 2)
+    if settings.train_length is not None:
+        trajectories = trajectories.leading(settings.train_length)
+    trajectories = trajectories.cut(settings.window)
+
+    normalization = Normalization.fit(trajectories, settings.normalization)
+    coordinate_map = fit_coordinate_map(trajectories)
+    time_step = median_step(trajectories)
+    time_scale = settings.time_scale or time_step
+    problem = TrainingProblem.of(
+        trajectories, normalization, coordinate_map, time_scale, device=device
+    )
+    settings = resolve(settings, problem.blocks, problem.num_channels)
+    settings = settings.replace(time_scale=time_scale)
+    forecast_error = None
+    if select_on is not None:
+        forecast_error = ForecastError(
+            select_on,
+            normalization,
+            coordinate_map,
+            time_scale,
+            time_step / time_scale,
+            settings,
+            device,
+        )
+    return Prepared(
+        trajectories, normalization, coordinate_map, problem, settings, forecast_error, selection
+    )
+
+
+def hold_out(
+    trajectories: Trajectories, settings: Settings
+) -> tuple[Trajectories, Trajectories | None]:
+    """(training, validation): whole trajectories, or the end of the only one there is."""
+    fraction = settings.validation_fraction
+    if fraction == 0:
+        return trajectories, None
+    rest, held_out = trajectories.split(fraction, settings.seed)
+    if held_out is not None:
+        return rest, held_out
+    pieces = trajectories.cut(settings.window)
+    num_held_out = round(fraction * len(pieces))
+    if num_held_out == 0:
+        return trajectories, None
+    kept = len(pieces) - num_held_out
+    return pieces.select(range(kept)), pieces.select(range(kept, len(pieces)))
+
+
+def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
+    """The surrogate that training ended in."""
+    trajectories, settings = prepared.trajectories, prepared.settings
+    squared, count = squared_errors(
+        trained.decoder, prepared.problem.blocks, trained.latents, settings.chunk_size
+    )
+    mesh = _shared_mesh(trajectories)
+    layout = None
+    if mesh is not None:
+        layout = MeshLayout(dims=mesh.dims, shape=mesh.shape, coordinate_dims=mesh.coordinate_dims)
+    description = Description(
+        settings=settings,
+        channels=trajectories.channels,
+        space=trajectories.space,
+        clock=trajectories.clock,
+        normalization=prepared.normalization,
+        coordinate_map=prepared.coordinate_map,
+        time_step=median_step(trajectories),
+        residual_variance=tuple((squared.sum(0) / count.sum(0).clamp(min=1)).tolist()),
+        training_variance=tuple((channel_moments(trajectories)[1] ** 2).tolist()),
+        training=TrainingRecord(
+            num_sequences=len(trajectories),
+            num_snapshots=prepared.problem.timeline.num_snapshots,
+            num_points=max(sequence.mesh.num_points for sequence in trajectories),
+            selection=prepared.selection,
+            selected_epoch=trained.epoch,
+            epochs_run=trained.epochs_run,
+            seconds=seconds,
+            history=tuple(trained.history),
+        ),
+        mesh=layout,
+    )
+    prior = LatentPrior.fit(trained.latents.flatten(1))
+    return Surrogate(trained.decoder, trained.dynamics, prior, description, mesh)
+
+
+def _shared_mesh(trajectories: Trajectories) -> Mesh | None:
+    meshes = {id(sequence.mesh): sequence.mesh for sequence in trajectories}
+    mesh = next(iter(meshes.values()))
+    return mesh if len(meshes) == 1 and mesh.num_points <= STORED_POINTS else None

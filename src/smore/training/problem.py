@@ -1,0 +1,56 @@
+"""The training data as the recipes see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from smore.data import Block, CoordinateMap, Normalization, Trajectories, make_blocks
+from smore.data.timeline import Timeline
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingProblem:
+    """Snapshots to reconstruct and trajectories to follow.
+
+    Args:
+        blocks: every training snapshot, normalised.
+        timeline: which snapshot comes when.
+        num_channels: components of the field.
+        num_values: (sequences,) observed values of each sequence.
+    """
+
+    blocks: list[Block]
+    timeline: Timeline
+    num_channels: int
+    num_values: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        trajectories: Trajectories,
+        normalization: Normalization,
+        coordinate_map: CoordinateMap,
+        time_scale: float,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> TrainingProblem:
+        num_values = [
+            sequence.fields.size if sequence.observed is None else int(sequence.observed.sum())
+            for sequence in trajectories.sequences
+        ]
+        return cls(
+            blocks=make_blocks(
+                trajectories, normalization, coordinate_map, dtype=dtype, device=device
+            ),
+            timeline=Timeline.of(trajectories, time_scale),
+            num_channels=trajectories.num_channels,
+            num_values=torch.tensor(num_values, dtype=torch.float64),
+        )
+
+    @property
+    def num_sequences(self) -> int:
+        return len(self.num_values)
