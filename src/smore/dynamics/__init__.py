@@ -1,5 +1,6 @@
 """Latent dynamics dα/dt = f(α), the maps that advance them, and how they are rolled out."""
 
+from smore.dynamics.forecast import forecast_latents
 from smore.dynamics.integrators import METHODS, StepMap, step_map
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.mlp import MLPDynamics
@@ -22,6 +23,7 @@ __all__ = [
     "QuadraticDynamics",
     "StepMap",
     "draw_anchors",
+    "forecast_latents",
     "rollout",
     "sampled_rollout",
     "step_map",
