@@ -29,12 +29,15 @@ def trajectories(meshes="shared", lengths="equal", missing=False, sequences=7, p
             field[random.random(field.shape) < 0.2] = np.nan
     coords = [random.random((n, 2)) for n in sizes]
     times = [0.3 * np.arange(t) + 0.01 * np.arange(t) ** 2 for t in num_times]
-    return Trajectories.from_arrays(
+    data = Trajectories.from_arrays(
         fields,
         coords if meshes == "differ" else coords[0],
         times,
         missing="mask" if missing else "refuse",
     )
+    if meshes == "halves":  # of one mesh: the engine works on their union
+        return data.at_points([random.permutation(points)[: points // 2] for _ in range(sequences)])
+    return data
 
 
 def both(data, dtype, **options):
@@ -77,6 +80,7 @@ CASES = {
     "chunks": ({}, {"chunk_size": 5}),
     "no clipping, no regularisers": ({}, {"clip_norm": None, "eig_weight": 0, "cons_weight": 0}),
     "meshes differ": ({"meshes": "differ"}, {"chunk_size": 8}),
+    "halves of one mesh": ({"meshes": "halves"}, {"chunk_size": 8}),
     "lengths differ": ({"lengths": "differ"}, {}),
     "missing values": ({"missing": True, "meshes": "differ"}, {"chunk_size": 6}),
     "koopman": ({}, {"dynamics": "koopman", "rank": None}),

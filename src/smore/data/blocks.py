@@ -12,12 +12,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from smore.data.coordinates import CoordinateMap
+from smore.data.mesh import Mesh
 from smore.data.normalization import Normalization
 from smore.data.sequence import Sequence
 from smore.data.trajectories import Trajectories
+
+# Evaluating the basis at a point costs about as much as this many columns of the residual there.
+BASIS_COST = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +80,14 @@ def make_blocks(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
 ) -> list[Block]:
-    """One block per mesh; snapshots are numbered in the order of `trajectories`."""
-    starts = np.cumsum([0] + [len(sequence.times) for sequence in trajectories.sequences])
+    """One block per mesh; snapshots are numbered in the order of `trajectories`.
+
+    Meshes that are different selections of the same points become one block with a mask.
+    """
+    trajectories = _on_common_points(trajectories)
+    starts = np.cumsum([0] + [sequence.num_snapshots for sequence in trajectories])
     by_mesh: dict[int, list[int]] = {}
-    for number, sequence in enumerate(trajectories.sequences):
+    for number, sequence in enumerate(trajectories):
         by_mesh.setdefault(id(sequence.mesh), []).append(number)
 
     blocks = []
@@ -97,6 +106,46 @@ def make_blocks(
             )
         )
     return blocks
+
+
+def _on_common_points(trajectories: Trajectories) -> Trajectories:
+    """All sequences on the union of their points, where that is less work; else as they are."""
+    meshes = list({id(sequence.mesh): sequence.mesh for sequence in trajectories}.values())
+    if len(meshes) == 1:
+        return trajectories
+    every = np.concatenate([mesh.coords for mesh in meshes])
+    union, places = np.unique(every, axis=0, return_inverse=True)
+    num_columns = [sequence.num_snapshots * trajectories.num_channels for sequence in trajectories]
+    apart = sum(
+        sequence.mesh.num_points * columns
+        for sequence, columns in zip(trajectories, num_columns, strict=True)
+    )
+    apart += BASIS_COST * len(every)
+    if len(union) * (BASIS_COST + sum(num_columns)) >= apart:
+        return trajectories
+    ends = np.cumsum([mesh.num_points for mesh in meshes])
+    place_of = {
+        id(mesh): part
+        for mesh, part in zip(meshes, np.split(places.ravel(), ends[:-1]), strict=True)
+    }
+    # A point's quadrature weight is that of the first mesh which has it.
+    weights = np.empty(len(union))
+    weights[places.ravel()[::-1]] = np.concatenate([mesh.weights for mesh in meshes])[::-1]
+    common = Mesh.scattered(union, weights)
+    return replace(
+        trajectories,
+        sequences=tuple(_spread(each, common, place_of[id(each.mesh)]) for each in trajectories),
+    )
+
+
+def _spread(sequence: Sequence, common: Mesh, places: NDArray[np.intp]) -> Sequence:
+    """The sequence on more points, unobserved where it has none."""
+    shape = (*sequence.fields.shape[:2], common.num_points)
+    fields = np.zeros(shape, dtype=sequence.fields.dtype)
+    observed = np.zeros(shape, dtype=bool)
+    fields[..., places] = sequence.fields
+    observed[..., places] = True if sequence.observed is None else sequence.observed
+    return Sequence(sequence.times, fields, common, observed)
 
 
 def _columns(sequences: list[Sequence], normalization: Normalization, dtype: torch.dtype) -> Tensor:
