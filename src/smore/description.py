@@ -42,6 +42,7 @@ class Description(BaseModel):
         normalization, coordinate_map: from the user's units to the network's, and back.
         time_step: median step of the training data, in the data's units.
         residual_variance: per channel, mean squared decoder residual, normalised units.
+        noise_variance: per channel, scatter about the decoder that inference assumes.
         training_variance: per channel, variance over the training data, the data's units.
         mesh: layout of the training mesh if all sequences shared one.
     """
@@ -56,6 +57,7 @@ class Description(BaseModel):
     coordinate_map: CoordinateMap
     time_step: float
     residual_variance: tuple[float, ...]
+    noise_variance: tuple[float, ...]
     training_variance: tuple[float, ...]
     training: TrainingRecord
     mesh: MeshLayout | None

@@ -147,13 +147,31 @@ class SMORE:
         ).to_xarray()
 
     def evaluate(
-        self, data: Data, *, method: FitMethod = "posterior", missing: Missing = "refuse"
+        self,
+        data: Data,
+        *,
+        observations: Data | None = None,
+        method: FitMethod = "posterior",
+        missing: Missing = "refuse",
     ) -> Evaluation:
-        """Forecast every sequence from its first snapshot and score it against the others."""
+        """Forecast every sequence from its first snapshot and score it against the others.
+
+        Args:
+            data: the truth.
+            observations: what is known of the first snapshots, one sequence for each of `data`;
+                by default all of them.
+            method: see `infer`.
+            missing: see `infer`.
+        """
         surrogate = self._fitted()
         trajectories = as_trajectories(data, missing)
         require_snapshots(trajectories, 2)
-        return surrogate.evaluate(trajectories, method)
+        known = trajectories if observations is None else as_trajectories(observations, missing)
+        if len(known) != len(trajectories):
+            raise DataError(
+                f"expected observations of {len(trajectories)} sequences, got {len(known)}"
+            )
+        return surrogate.evaluate(trajectories, known, method)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file."""

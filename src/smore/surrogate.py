@@ -56,7 +56,7 @@ class Surrogate:
         settings = self.description.settings
         first = self._aligned(observations).leading(1)
         self.warn_outside(sequence.mesh for sequence in first)
-        noise = torch.tensor(self.description.residual_variance, dtype=torch.float64)
+        noise = torch.tensor(self.description.noise_variance, dtype=torch.float64)
         return infer_states(
             self.decoder,
             self._blocks(first),
@@ -107,13 +107,15 @@ class Surrogate:
             fields[..., chunk] = self.description.normalization.undo(decoded)
         return fields
 
-    def evaluate(self, trajectories: Trajectories, method: FitMethod) -> Evaluation:
-        """Forecast every sequence from its first snapshot and score the rest."""
+    def evaluate(
+        self, trajectories: Trajectories, observations: Trajectories, method: FitMethod
+    ) -> Evaluation:
+        """Forecast every sequence from `observations` of its first snapshot and score the rest."""
         description = self.description
         names = [channel.name for channel in description.channels]
         trajectories = self._aligned(trajectories.select_channels(names))
         timeline = Timeline.of(trajectories, 1.0)
-        state = self.infer(trajectories, method)
+        state = self.infer(observations, method)
         forecast = timeline.scatter(self.advance(state, timeline.steps.numpy()))
         return evaluate_latents(
             self.decoder,

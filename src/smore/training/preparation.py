@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from smore.data import (
     BoxMap,
@@ -13,12 +15,13 @@ from smore.data import (
     SphereMap,
     Trajectories,
     fit_coordinate_map,
+    make_blocks,
     require_snapshots,
 )
 from smore.data.normalization import channel_moments
 from smore.decoder.residual import squared_errors
 from smore.description import Description, MeshLayout, TrainingRecord
-from smore.inference import LatentPrior
+from smore.inference import LatentPrior, noise_variance, normal_equations
 from smore.inference.observations import align
 from smore.settings import Settings
 from smore.surrogate import Surrogate
@@ -29,6 +32,7 @@ from smore.training.selection import ForecastError
 
 # A training mesh up to this size is stored with the model, as the default place of its forecasts.
 STORED_POINTS = 2**18
+NOISE_SEQUENCES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +142,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         coordinate_map=prepared.coordinate_map,
         time_step=median_step(trajectories),
         residual_variance=tuple((squared.sum(0) / count.sum(0).clamp(min=1)).tolist()),
+        noise_variance=tuple(_noise(prepared, trained).tolist()),
         training_variance=tuple((channel_moments(trajectories)[1] ** 2).tolist()),
         training=TrainingRecord(
             num_sequences=len(trajectories),
@@ -153,6 +158,24 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     )
     prior = LatentPrior.fit(trained.latents.flatten(1))
     return Surrogate(trained.decoder, trained.dynamics, prior, description, mesh)
+
+
+def _noise(prepared: Prepared, trained: Trained) -> Tensor:
+    """Scatter about the decoder, judged on an even sample of the training sequences."""
+    rows = prepared.problem.timeline.rows
+    chosen = np.unique(np.linspace(0, len(rows) - 1, NOISE_SEQUENCES).round().astype(int))
+    sample = prepared.trajectories.select(chosen)
+    blocks = make_blocks(
+        sample, prepared.normalization, prepared.coordinate_map, device=trained.latents.device
+    )
+    latents = torch.cat(
+        [
+            trained.latents[rows[number, 0] : rows[number, 0] + sequence.num_snapshots]
+            for number, sequence in zip(chosen, sample, strict=True)
+        ]
+    )
+    equations = normal_equations(trained.decoder, blocks, prepared.settings.chunk_size)
+    return noise_variance(equations, latents)
 
 
 def _shared_mesh(trajectories: Trajectories) -> Mesh | None:

@@ -1,0 +1,41 @@
+"""How far observations scatter about the decoder, as inference should see it.
+
+Residuals of a decoder are smooth in space, not white: many points repeat the same error. A fit that
+took them for independent would trust a full grid far too much. What a fit sees of a residual ρ is
+its projection on the modes, with energy (J₀ᵀρ)ᵀ G⁻¹ (J₀ᵀρ); white noise of variance σ² would have
+p σ² of it. The noise of a channel is therefore the larger of the two: mean square, and projected
+energy per latent. They agree for white residuals; for latents that are exact least-squares fits the
+second is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from smore.inference.normal_equations import NormalEquations
+
+
+def noise_variance(equations: Sequence[NormalEquations], latents: Tensor) -> Tensor:
+    """(channels,) variance of observed values about the decoder, normalised units.
+
+    Args:
+        equations: those of some training snapshots.
+        latents: (snapshots, channels, p) the codes training found for them.
+    """
+    squared, count, projected, dof = (
+        torch.zeros(latents.shape[1], dtype=torch.float64) for _ in range(4)
+    )
+    for block in equations:
+        codes = latents[block.snapshots.to(latents.device)].to("cpu", torch.float64)
+        pull = block.moment - (block.gram @ codes[..., None])[..., 0]
+        values, vectors = torch.linalg.eigh(block.gram)
+        seen = values > 1e-12 * values[..., -1:]
+        along = (vectors.mT @ pull[..., None])[..., 0].square()
+        projected += torch.where(seen, along / torch.where(seen, values, 1.0), 0.0).sum((0, -1))
+        dof += seen.expand(along.shape).sum((0, -1))
+        squared += block.squared_residual(codes).sum(0)
+        count += block.count.sum(0)
+    return torch.maximum(squared / count.clamp(min=1), projected / dof.clamp(min=1))
