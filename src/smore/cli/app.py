@@ -1,0 +1,55 @@
+"""`smore`: the commands, and what happens when one goes wrong."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from smore.cli import bench, data, demo, evaluate, fit, forecast, presets
+from smore.device import set_threads
+from smore.errors import SmoreError
+
+app = typer.Typer(
+    help="Stable, mesh-agnostic surrogates of time-dependent PDEs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("fit")(fit.fit)
+app.command("evaluate")(evaluate.evaluate)
+app.command("forecast")(forecast.forecast)
+app.command("presets")(presets.presets)
+app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
+
+
+@app.callback()
+def common(
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of this process; default: one per core.")
+    ] = None,
+    debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
+) -> None:
+    if threads is not None:
+        set_threads(threads)
+
+
+def main() -> None:
+    """Run a command; an error is one line on standard error and exit code 2."""
+    error_console = Console(stderr=True)
+    warnings.showwarning = lambda message, *_: error_console.print(
+        "[yellow]warning:[/]", escape(str(message)), highlight=False, soft_wrap=True
+    )
+    try:
+        app()
+    except (SmoreError, OSError) as error:
+        if "--debug" in sys.argv:
+            raise
+        error_console.print("[red]error:[/]", escape(str(error)), highlight=False, soft_wrap=True)
+        sys.exit(2)

@@ -1,0 +1,51 @@
+"""`smore evaluate`: score a model's forecasts beside persistence and climatology."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from smore.cli.data import load_benchmark
+from smore.cli.output import Json, console, print_evaluation, print_json
+from smore.data import Missing
+from smore.errors import SettingsError
+from smore.inference import FitMethod
+from smore.model import SMORE, as_trajectories
+from smore.plotting import forecast_figure, save_figure
+
+
+def evaluate(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    data: Annotated[
+        Path | None, typer.Argument(help="Trajectories to forecast: a NetCDF or Zarr file.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Use the test set of a benchmark instead.")
+    ] = None,
+    method: Annotated[
+        FitMethod, typer.Option(help="How initial states are inferred.")
+    ] = "posterior",
+    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw truth, forecast and error of one sequence here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Forecast every sequence from its first snapshot and score it against the others."""
+    if (data is None) == (dataset is None):
+        raise SettingsError("say what to evaluate on: a file, or a benchmark with --dataset")
+    model = SMORE.load(model_file)
+    source = load_benchmark(dataset).test if dataset is not None else data
+    assert source is not None
+    trajectories = as_trajectories(source, missing)
+    evaluation = model.evaluate(trajectories, method=method)
+    if figure is not None:
+        save_figure(forecast_figure(model, trajectories), figure)
+    if as_json:
+        print_json(evaluation.to_dict())
+        return
+    print_evaluation(evaluation)
+    if figure is not None:
+        console.print(f"figure: {figure}", highlight=False)

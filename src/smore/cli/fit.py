@@ -1,0 +1,108 @@
+"""`smore fit`: train a model on a file or on a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from smore.cli.data import load_benchmark
+from smore.cli.fields import with_fields_of
+from smore.cli.output import Json, console, print_evaluation, print_json
+from smore.data import Missing
+from smore.errors import DivergenceError, SettingsError
+from smore.evaluation import Evaluation
+from smore.experiments.results import append_result
+from smore.model import SMORE
+from smore.presets import preset, preset_settings
+from smore.settings import Settings
+
+
+@with_fields_of(Settings)
+def fit(
+    data: Annotated[
+        Path | None, typer.Argument(help="Training trajectories: a NetCDF or Zarr file.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Train on a benchmark: wave, navier-stokes, shallow-water.")
+    ] = None,
+    preset_name: Annotated[
+        str | None, typer.Option("--preset", help="One of the paper's configurations.")
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model file.")] = Path(
+        "model.smore"
+    ),
+    select_on: Annotated[
+        Path | None, typer.Option(help="File whose forecasts select the checkpoint.")
+    ] = None,
+    select_on_test: Annotated[
+        bool, typer.Option(help="Benchmarks: select on the test set, as the paper does.")
+    ] = False,
+    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    results: Annotated[
+        Path | None, typer.Option(help="Benchmarks: append the test scores to this CSV file.")
+    ] = None,
+    as_json: Json = False,
+    **values: Any,
+) -> None:
+    """Train a model and write it to a file.
+
+    Everything has a default: `smore fit flow.nc` chooses the latent size from the data.
+    """
+    if preset_name is not None:
+        settings = preset_settings(preset_name, **values)
+        if data is None and dataset is None:
+            dataset = preset(preset_name).dataset
+    else:
+        settings = Settings.of(**values)
+    if (data is None) == (dataset is None):
+        raise SettingsError("say what to train on: a file, or a benchmark with --dataset")
+    model = SMORE(**settings.model_dump())
+    benchmark = None if dataset is None else load_benchmark(dataset)
+    if select_on_test and benchmark is None:
+        raise SettingsError("--select-on-test needs a benchmark; use --select-on FILE with a file")
+    training = data if benchmark is None else benchmark.train
+    selection = benchmark.test if benchmark is not None and select_on_test else select_on
+    assert training is not None
+    try:
+        model.fit(training, select_on=selection, missing=missing)
+    except DivergenceError:
+        model.save(output)
+        console.print(f"the last good state is in {output}", highlight=False)
+        raise
+    model.save(output)
+
+    evaluation = None if benchmark is None else model.evaluate(benchmark.test)
+    if evaluation is not None and results is not None:
+        append_result(results, model, evaluation, dataset=str(dataset), preset=preset_name or "")
+    _report(model, output, evaluation, as_json)
+
+
+def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: bool) -> None:
+    description = model.surrogate_.description
+    if as_json:
+        result = {
+            "model": str(output),
+            "parameters": model.num_parameters,
+            "settings": description.settings.model_dump(),
+            "training": description.training.model_dump(),
+        }
+        if evaluation is not None:
+            result["evaluation"] = evaluation.to_dict()
+        print_json(result)
+        return
+    training, settings = description.training, description.settings
+    console.print(
+        f"[bold]{output}[/]: {settings.dynamics} dynamics of {settings.latent_dim} latents per "
+        f"channel, {model.num_parameters:,} parameters, epoch {training.selected_epoch} of "
+        f"{training.epochs_run} ({training.selection}), {training.seconds:.0f} s",
+        highlight=False,
+    )
+    if training.history:
+        best = min(error for _, error in training.history)
+        console.print(f"forecast error on the {training.selection}: {best:.3g}", highlight=False)
+    if evaluation is not None:
+        print_evaluation(evaluation)
+    else:
+        console.print(f"next: smore evaluate {output} TEST_DATA", highlight=False)

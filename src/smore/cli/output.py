@@ -1,0 +1,61 @@
+"""Results for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from smore.evaluation import Evaluation
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+console = Console()
+
+
+def print_json(result: Any) -> None:
+    """`result` as JSON on standard output, numbers in full precision."""
+    print(json.dumps(result, indent=2, allow_nan=True))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table; the first column is left-aligned, the others are right-aligned."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(show(value) for value in row))
+    console.print(table)
+
+
+def show(value: Any) -> str:
+    """A number to three digits, a dash for nothing."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
+
+
+def print_evaluation(evaluation: Evaluation) -> None:
+    """Errors beside those of persistence and climatology, then the verdict."""
+    e = evaluation
+    print_table(
+        f"Forecasts of {e.num_sequences} sequences from their first snapshot",
+        ["mean squared error", "in-horizon", "extrapolation", "full window", "normalised"],
+        [
+            ["model", e.in_horizon_mse, e.extrapolation_mse, e.full_mse, e.full_nmse],
+            ["persistence", None, None, e.persistence_mse, e.persistence_nmse],
+            ["climatology", None, None, e.climatology_mse, e.climatology_nmse],
+        ],
+    )
+    relative = ", ".join(f"{name} {value:.2%}" for name, value in e.relative_l2.items())
+    console.print(f"relative L2 error: {relative}", highlight=False)
+    style = "green" if e.beats_references else "bold red"
+    console.print(e.verdict(), style=style, highlight=False)

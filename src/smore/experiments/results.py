@@ -1,0 +1,85 @@
+"""Measured results as rows of a CSV file, with all it takes to measure them again."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from smore.evaluation import Evaluation
+from smore.model import SMORE
+
+
+def append_result(
+    path: Path, model: SMORE, evaluation: Evaluation, *, dataset: str, preset: str
+) -> None:
+    """Append the scores of `model` on a benchmark's test set."""
+    description = model.surrogate_.description
+    append_row(
+        path,
+        {
+            "dataset": dataset,
+            "model": preset or description.settings.dynamics,
+            "recipe": description.settings.recipe,
+            "seed": description.settings.seed,
+            "selection": description.training.selection,
+            "epochs": description.training.epochs_run,
+            "in_horizon_mse": evaluation.in_horizon_mse,
+            "extrapolation_mse": evaluation.extrapolation_mse,
+            "full_mse": evaluation.full_mse,
+            "persistence_mse": evaluation.persistence_mse,
+            "parameters": model.num_parameters,
+            "seconds": round(description.training.seconds, 1),
+        },
+    )
+
+
+def append_row(path: Path, row: dict[str, Any]) -> None:
+    """Append `row` and its provenance; the columns of an existing file are kept."""
+    row = row | provenance()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = not path.exists()
+    if not new:
+        with path.open(newline="") as file:
+            columns = next(csv.reader(file))
+        if set(columns) != set(row):
+            raise ValueError(f"{path} has the columns {columns}, the new row has {list(row)}")
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(row) if new else columns)
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def provenance() -> dict[str, str]:
+    """Commit, machine and command of this run."""
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    return {"commit": commit(), "machine": machine(), "command": command}
+
+
+def machine() -> str:
+    """What this ran on."""
+    return f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
+
+
+def commit() -> str:
+    """The commit of the checkout this package runs from, or its version."""
+    folder = Path(__file__).parent
+    shown = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude", "*"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if shown.returncode == 0:
+        return shown.stdout.strip()
+    from smore import __version__
+
+    return f"smore {__version__}"

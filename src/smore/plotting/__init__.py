@@ -1,0 +1,6 @@
+"""Pictures of fields and forecasts."""
+
+from smore.plotting.fields import draw_field
+from smore.plotting.panels import Row, forecast_figure, save_figure, snapshot_panels
+
+__all__ = ["Row", "draw_field", "forecast_figure", "save_figure", "snapshot_panels"]

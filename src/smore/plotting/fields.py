@@ -1,0 +1,50 @@
+"""One field on whatever mesh it lives on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.tri import Triangulation
+from numpy.typing import NDArray
+
+from smore.data import Mesh, Space
+from smore.errors import DataError
+
+
+def draw_field(
+    axes: Axes,
+    mesh: Mesh,
+    values: NDArray[np.floating],
+    space: Space,
+    *,
+    limits: tuple[float, float],
+    colours: str,
+) -> Artist:
+    """Draw `values` (points,): a line in one dimension, coloured cells or dots in two.
+
+    On a sphere longitude runs to the right and latitude upwards.
+    """
+    if mesh.dim == 1:
+        order = np.argsort(mesh.coords[:, 0])
+        (line,) = axes.plot(mesh.coords[order, 0], values[order], linewidth=1)
+        axes.set_ylim(limits[0], limits[1] if limits[1] > limits[0] else limits[0] + 1)
+        return line
+    if mesh.dim != 2:
+        raise DataError(f"fields over {mesh.dim} coordinates cannot be drawn yet, only over 1 or 2")
+    across, up = (1, 0) if space.geometry == "sphere" else (0, 1)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_aspect("equal")
+    style: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
+    if mesh.separable:
+        grid = values.reshape(mesh.shape)
+        if mesh.coordinate_dims[across] == (mesh.dims[0],):
+            grid = grid.T
+        return axes.pcolormesh(mesh.axis(across), mesh.axis(up), grid, shading="nearest", **style)
+    x, y = mesh.coords[:, across], mesh.coords[:, up]
+    if len(values) < 200:
+        return axes.scatter(x, y, c=values, s=12, **style)
+    return axes.tripcolor(Triangulation(x, y), values, shading="gouraud", **style)

@@ -1,0 +1,105 @@
+"""Fields side by side: one row per kind, one column per snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from smore.data import Mesh, Space, Trajectories
+from smore.plotting.fields import draw_field
+
+if TYPE_CHECKING:
+    from smore.model import SMORE
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One row of panels.
+
+    Args:
+        label: what it shows.
+        fields: (snapshots, points).
+        is_error: errors get a scale of their own, from zero.
+        marks: (points, 2) places to mark in the first panel, such as sensors.
+    """
+
+    label: str
+    fields: NDArray[np.floating]
+    is_error: bool = False
+    marks: NDArray[np.floating] | None = None
+
+
+def snapshot_panels(
+    rows: Sequence[Row], titles: Sequence[str], mesh: Mesh, space: Space, heading: str
+) -> Figure:
+    """A figure with a panel for every row and column, and a colour bar for each row."""
+    extent = np.ptp(mesh.coords, axis=0)
+    if space.geometry == "sphere":
+        extent = extent[::-1]
+    ratio = float(np.clip(extent[1] / extent[0], 0.4, 1.5)) if mesh.dim == 2 else 0.6
+    width = 2.1
+    figure = Figure(
+        figsize=(width * len(titles) + 1.3, width * ratio * len(rows) + 0.9), layout="constrained"
+    )
+    figure.suptitle(heading, fontsize=11)
+    grid = figure.subplots(len(rows), len(titles), squeeze=False)
+    values = np.concatenate([row.fields.ravel() for row in rows if not row.is_error])
+    low, high = float(values.min()), float(values.max())
+    for row, axes in zip(rows, grid, strict=True):
+        limits = (0.0, max(float(row.fields.max()), 1e-30)) if row.is_error else (low, high)
+        colours = "magma" if row.is_error else "RdBu_r"
+        drawn = None
+        for panel, field, title in zip(axes, row.fields, titles, strict=True):
+            drawn = draw_field(panel, mesh, field, space, limits=limits, colours=colours)
+            if row is rows[0]:
+                panel.set_title(title, fontsize=9)
+        axes[0].set_ylabel(row.label, fontsize=9)
+        if row.marks is not None:
+            axes[0].plot(*row.marks.T, ".", color="black", markersize=1.5)
+        if isinstance(drawn, ScalarMappable):
+            figure.colorbar(drawn, ax=axes.tolist(), shrink=0.85, pad=0.01)
+    return figure
+
+
+def forecast_figure(model: SMORE, trajectories: Trajectories, sequence: int = 0) -> Figure:
+    """Truth, forecast from the first snapshot and error of one sequence, first channel."""
+    description = model.surrogate_.description
+    names = [channel.name for channel in description.channels]
+    chosen = trajectories.order_coordinates(description.space.names).select([sequence])
+    chosen = chosen.select_channels(names)
+    truth = chosen.sequences[0]
+    state = model.infer(chosen)
+    intervals = np.diff(truth.times)[None]
+    forecast = model.surrogate_.decode(model.surrogate_.advance(state, intervals), truth.mesh)[0]
+    shown = panel_snapshots(truth.num_snapshots)
+    true, predicted = truth.fields[shown, 0], forecast[shown, 0]
+    return snapshot_panels(
+        [
+            Row("truth", true),
+            Row("forecast", predicted),
+            Row("|error|", np.abs(predicted - true), is_error=True),
+        ],
+        [f"snapshot {index + 1}" for index in shown],
+        truth.mesh,
+        description.space,
+        f"{names[0]}, forecast from snapshot 1",
+    )
+
+
+def panel_snapshots(length: int, columns: int = 5) -> list[int]:
+    """Evenly spread snapshots; for twenty of them numbers 1, 5, 10, 15 and 20, counted from 1."""
+    steps = np.round(np.arange(1, columns) * length / (columns - 1)).astype(int) - 1
+    return sorted({0, *steps.tolist()})
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure, by the ending of its name."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
