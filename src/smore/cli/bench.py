@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from smore.cli.output import Json, print_json, print_table
+from smore.cli.data import load_benchmark
+from smore.cli.output import Json, console, print_json, print_table
 from smore.experiments.epoch_bench import bench_epoch
+from smore.experiments.mesh_agnostic import study_meshes
+from smore.experiments.results import append_row
 from smore.presets import preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
@@ -45,5 +49,38 @@ def epoch(
             ["engine", result.engine_seconds],
             ["speed-up", result.speedup],
             ["largest relative gradient difference", result.max_relative_gradient_difference],
+        ],
+    )
+
+
+@app.command("meshes")
+def meshes(
+    epochs: Annotated[int, typer.Option(help="Epochs of each of the two fits.")] = 1000,
+    num_train: Annotated[int, typer.Option(help="Simulated training trajectories.")] = 256,
+    seed: Annotated[int, typer.Option(help="Seed of weights and of the halves.")] = 0,
+    results: Annotated[Path | None, typer.Option(help="Append to this CSV file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train Wave on the full grid and on random halves of it; compare, also on a finer grid."""
+    benchmark = load_benchmark("wave", num_train=num_train)
+
+    def say(text: str) -> None:
+        if not as_json:
+            console.print(text)
+
+    study = study_meshes(benchmark, say, seed=seed, epochs=epochs)
+    if results is not None:
+        append_row(results, {"dataset": "wave", "seed": seed} | study.to_dict())
+    if as_json:
+        print_json(study.to_dict())
+        return
+    print_table(
+        f"Wave, wave-koopman, {study.epochs} epochs, {study.num_sequences} sequences",
+        ["mesh", "full-window error", "ratio"],
+        [
+            ["64 x 64 grid", study.full_grid_mse, 1.0],
+            ["a random half of it per sequence", study.halves_mse, study.halves_ratio],
+            ["256 x 256, trained on 64 x 64", study.fine_mse, study.fine_ratio],
+            ["persistence", study.persistence_mse, None],
         ],
     )
