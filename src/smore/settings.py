@@ -52,7 +52,7 @@ class Settings(BaseModel):
 
     # Algorithm 1.
     recipe: Literal["paper"] = Field("paper", description="how the model is trained")
-    epochs: int = Field(1000, ge=1, description="passes over all training sequences")
+    epochs: int = Field(5000, ge=1, description="passes over all training sequences")
     batch_size: int = Field(32, ge=1, description="sequences per minibatch")
     chunk_size: int | None = Field(
         None, ge=1, description="points decoded at once (Algorithm 2, PM64 is 64); default: all"

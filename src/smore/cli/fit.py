@@ -101,7 +101,11 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
     )
     if training.history:
         best = min(error for _, error in training.history)
-        console.print(f"forecast error on the {training.selection}: {best:.3g}", highlight=False)
+        falling = training.selected_epoch + 1 == settings.epochs
+        advice = "; still falling, more --epochs may help" if falling else ""
+        console.print(
+            f"forecast error on the {training.selection}: {best:.3g}{advice}", highlight=False
+        )
     if evaluation is not None:
         print_evaluation(evaluation)
     else:

@@ -59,7 +59,7 @@ def forecast(
         where = observed.order_coordinates(description.space.names).sequences[0].mesh
     result = model.forecast(state, instants, points=where)
     save_dataset(result, output)
-    shown = [str(value) if clock.kind != "number" else float(value) for value in instants]
+    shown = [f"{value:.12g}" if clock.kind == "number" else str(value) for value in instants]
     summary = {
         "output": str(output),
         "sequences": len(state),

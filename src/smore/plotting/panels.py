@@ -43,7 +43,7 @@ def snapshot_panels(
     extent = np.ptp(mesh.coords, axis=0)
     if space.geometry == "sphere":
         extent = extent[::-1]
-    ratio = float(np.clip(extent[1] / extent[0], 0.4, 1.5)) if mesh.dim == 2 else 0.6
+    ratio = float(np.clip(extent[1] / extent[0], 0.3, 1.5)) if mesh.dim == 2 else 0.6
     width = 2.1
     figure = Figure(
         figsize=(width * len(titles) + 1.3, width * ratio * len(rows) + 0.9), layout="constrained"

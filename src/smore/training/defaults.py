@@ -17,8 +17,9 @@ SAMPLED_POINTS, SAMPLED_COLUMNS = 2048, 2048
 
 
 def median_step(trajectories: Trajectories) -> float:
-    """The median time step, in the data's units."""
-    return float(np.median(np.concatenate([np.diff(s.times) for s in trajectories.sequences])))
+    """The median time step, in the data's units; 0.2 where times are 0.0, 0.2, 0.4, .. ."""
+    steps = np.concatenate([np.diff(sequence.times) for sequence in trajectories])
+    return float(f"{np.median(steps):.12g}")
 
 
 def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Settings:

@@ -1,0 +1,5 @@
+"""`python -m smore`."""
+
+from smore.cli import main
+
+main()

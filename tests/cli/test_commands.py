@@ -1,0 +1,144 @@
+"""The command line as a new user meets it: files in, files out, one line for an error."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+
+
+def smore(*arguments, folder, code=0):
+    """Run a command in `folder`; returns what it printed on standard output and error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "smore", "--threads", "1", *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout, done.stderr
+
+
+def waves(num_sequences, num_times, seed, points=60):
+    """Two travelling waves on scattered points, with units."""
+    random = np.random.default_rng(seed)
+    x, y = np.random.default_rng(0).random((2, points))
+    t = 0.1 * np.arange(num_times)
+    fields = sum(
+        random.normal(size=(num_sequences, 1, 1))
+        * np.cos(
+            2 * np.pi * (k * x + y)
+            - (1 + k) * t[:, None]
+            + 6 * random.random((num_sequences, 1, 1))
+        )
+        for k in (1, 2)
+    )
+    return xr.Dataset(
+        {"height": (("sequence", "time", "point"), 3 + fields, {"units": "m"})},
+        coords={"time": ("time", t, {"units": "s"}), "x": ("point", x), "y": ("point", y)},
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with data, sensors and a trained model."""
+    place = tmp_path_factory.mktemp("user")
+    waves(12, 15, 1).to_netcdf(place / "flow.nc")
+    waves(4, 15, 2).to_netcdf(place / "test.nc")
+    waves(1, 1, 3).isel(sequence=0, point=slice(0, 20)).to_netcdf(place / "sensors.nc")
+    waves(1, 80, 4).isel(sequence=0).to_netcdf(place / "long.nc")
+    smore("fit", "flow.nc", "-o", "flow.smore", "--epochs", "3000", folder=place)
+    return place
+
+
+def test_a_file_goes_through_fit_and_evaluate(folder):
+    printed, _ = smore("evaluate", "flow.smore", "test.nc", "--json", folder=folder)
+    scores = json.loads(printed)
+    for window in ("in_horizon", "extrapolation", "full", "persistence"):
+        assert scores[f"{window}_mse"] > 0
+        assert f"{window}_nmse" in scores or window == "in_horizon"
+    assert len(scores["per_step_mse"]) == 14
+    assert scores["full_mse"] < scores["persistence_mse"]
+    assert set(scores["relative_l2"]) == {"height"}
+
+
+def test_evaluation_for_people_says_what_it_beats(folder):
+    printed, _ = smore("evaluate", "flow.smore", "test.nc", "--figure", "figure.png", folder=folder)
+    assert "persistence" in printed
+    assert "times below" in printed
+    assert (folder / "figure.png").stat().st_size > 10_000
+
+
+def test_a_forecast_comes_back_as_netcdf_with_units(folder):
+    smore("forecast", "flow.smore", "sensors.nc", "--times", "0.1:0.5:0.2", folder=folder)
+    forecast = xr.open_dataset(folder / "forecast.nc")
+    assert forecast["height"].attrs["units"] == "m"
+    np.testing.assert_allclose(forecast["time"], [0.1, 0.3, 0.5])
+    assert forecast.sizes["point"] == 60  # the training mesh, not the sensors
+    assert np.isfinite(forecast["height"]).all()
+
+
+def test_a_forecast_at_points_of_a_file(folder):
+    smore(
+        *("forecast", "flow.smore", "sensors.nc", "--points", "sensors.nc", "-o", "there.zarr"),
+        folder=folder,
+    )
+    forecast = xr.open_zarr(folder / "there.zarr")
+    assert forecast.sizes["point"] == 20
+    assert forecast.sizes["time"] == 10
+
+
+def test_a_single_long_sequence_needs_no_settings(folder):
+    printed, _ = smore(
+        "fit", "long.nc", "-o", "long.smore", "--epochs", "20", "--json", folder=folder
+    )
+    result = json.loads(printed)
+    assert result["training"]["num_sequences"] == 7  # of eight windows one selects
+    assert result["settings"]["latent_dim"] is not None
+
+
+def test_info_shows_how_a_file_is_read(folder):
+    printed, _ = smore("data", "info", "flow.nc", "--json", folder=folder)
+    info = json.loads(printed)
+    assert (info["sequences"], info["snapshots"], info["points"]) == (12, 15, 60)
+    assert info["channels"][0]["units"] == "m"
+
+
+def test_nine_presets_with_the_papers_parameter_counts(folder):
+    printed, _ = smore("presets", "--json", folder=folder)
+    rows = json.loads(printed)
+    assert len(rows) == 9
+    for row in rows:
+        assert (
+            row["parameters"] + row["coordinate_dim"] * row["hidden_dim"]
+            == (row["paper_parameters"])
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["fit"], "say what to train on"),
+        (["fit", "nothing.nc"], "nothing.nc"),
+        (["fit", "flow.nc", "--latent-dim", "0"], "latent_dim"),
+        (["fit", "flow.nc", "--dynamics", "cubic"], "dynamics"),
+        (["fit", "--preset", "waves"], "wave-koopman"),
+        (["evaluate", "flow.nc", "test.nc"], "flow.nc"),
+        (["forecast", "flow.smore", "sensors.nc", "--times", "soon"], "START:STOP:STEP"),
+        (["data", "generate", "wave", "--resolution", "1"], "resolution"),
+    ],
+)
+def test_an_error_is_one_clear_line_and_exit_code_2(folder, arguments, says):
+    _, error = smore(*arguments, folder=folder, code=2)
+    assert error.startswith("error:")
+    assert error.count("\n") == 1
+    assert says in error
+
+
+def test_debug_shows_the_traceback(folder):
+    _, error = smore("--debug", "fit", "nothing.nc", folder=folder, code=1)
+    assert "Traceback" in error
