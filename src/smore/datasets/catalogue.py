@@ -1,0 +1,191 @@
+"""The benchmarks by name: generated once, then read from the cache."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from smore.datasets import cache as disk
+from smore.datasets import navier_stokes, shallow_water, wave
+from smore.datasets.ensemble import Ensemble, Progress
+from smore.datasets.options import Options
+from smore.datasets.sequences import cut
+from smore.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """How a benchmark is made.
+
+    Args:
+        title: what it is, for people.
+        options: the model its options are checked with.
+        simulate: from options to trajectories, the training ones first.
+        version: raised whenever the same options give other numbers than before.
+    """
+
+    title: str
+    options: type[Options]
+    simulate: Callable[[Any, Ensemble], xr.Dataset]
+    version: int = 1
+
+
+BENCHMARKS: dict[str, Problem] = {
+    "wave": Problem(
+        title="Wave equation on the periodic square",
+        options=wave.WaveOptions,
+        simulate=wave.simulate,
+    ),
+    "navier-stokes": Problem(
+        title="Two-dimensional Navier-Stokes equations on the torus",
+        options=navier_stokes.NavierStokesOptions,
+        simulate=navier_stokes.simulate,
+    ),
+    "shallow-water": Problem(
+        title="Shallow-water equations on the rotating sphere",
+        options=shallow_water.ShallowWaterOptions,
+        simulate=shallow_water.simulate,
+    ),
+}
+ALIASES = {"ns": "navier-stokes", "sw": "shallow-water"}
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """Training and test sequences of one benchmark problem.
+
+    Args:
+        name: which problem.
+        options: what it was generated with.
+        train: channels over (sequence, time, grid), float32; times its attribute `scale` a channel
+            is in its `physical_units`.
+        test: the same, from other initial states.
+        folder: where the files are.
+    """
+
+    name: str
+    options: Options
+    train: xr.Dataset
+    test: xr.Dataset
+    folder: Path
+
+
+def resolve(name: str) -> str:
+    """The full name of a benchmark, given that or its alias.
+
+    Raises:
+        SettingsError: there is no such benchmark.
+    """
+    full = ALIASES.get(name, name)
+    if full not in BENCHMARKS:
+        known = ", ".join([*BENCHMARKS, *ALIASES])
+        raise SettingsError(f"there is no benchmark called '{name}'; choose one of: {known}")
+    return full
+
+
+def make_options(name: str, **values: Any) -> Options:
+    """The options of a benchmark, those not given as in the paper.
+
+    Raises:
+        SettingsError: an unknown name, or an option that is unknown or out of range.
+    """
+    name = resolve(name)
+    model = BENCHMARKS[name].options
+    try:
+        return model(**values)
+    except ValidationError as error:
+        faults = "; ".join(_fault(fault) for fault in error.errors())
+        known = ", ".join(model.model_fields)
+        raise SettingsError(f"options of '{name}': {faults} (the options are: {known})") from None
+
+
+def generate(
+    name: str,
+    options: Options | None = None,
+    *,
+    cache: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Benchmark:
+    """Simulates a benchmark and caches it; what is already cached is only read and checked.
+
+    The same options give the same bytes on the same machine, whatever the number of workers.
+
+    Args:
+        name: "wave", "navier-stokes" ("ns") or "shallow-water" ("sw").
+        options: WaveOptions, NavierStokesOptions or ShallowWaterOptions; None for the paper's.
+        cache: the cache folder; None for $SMORE_CACHE or the user's cache folder.
+        workers: simulations to run at a time; None for one per core.
+        progress: called as progress(done, total, description) while simulating.
+
+    Raises:
+        SettingsError: an unknown name, options of another benchmark, a cache that is read-only.
+        DataError: the cached files are damaged.
+        DivergenceError: the simulation turned non-finite.
+    """
+    name = resolve(name)
+    problem = BENCHMARKS[name]
+    options = options or problem.options()
+    if not isinstance(options, problem.options):
+        raise SettingsError(
+            f"'{name}' takes {problem.options.__name__}, got {type(options).__name__}"
+        )
+    recipe = {
+        "name": name,
+        "generator": problem.version,
+        "options": options.model_dump(mode="json"),
+    }
+    folder = disk.entry(Path(cache or disk.default_root()), name, recipe)
+    if not folder.exists():
+        disk.require_writable(folder)
+        train, test = _simulate(problem, options, Ensemble(workers, progress))
+        disk.write(folder, {"train": train, "test": test}, recipe)
+    return Benchmark(
+        name,
+        options,
+        train=disk.read(folder, "train"),
+        test=disk.read(folder, "test"),
+        folder=folder,
+    )
+
+
+def load(name: str, *, cache: str | Path | None = None, **options: Any) -> Benchmark:
+    """A benchmark from the cache, generated first when it is not there.
+
+    load("wave") is the paper's data; load("wave", resolution=32, speed=2.0) a variation of it.
+
+    Args:
+        name: "wave", "navier-stokes" ("ns") or "shallow-water" ("sw").
+        cache: the cache folder; None for $SMORE_CACHE or the user's cache folder.
+        options: fields of WaveOptions, NavierStokesOptions or ShallowWaterOptions.
+
+    Raises:
+        SettingsError: an unknown name, or an option that is unknown or out of range.
+        DataError: the cached files are damaged.
+    """
+    return generate(name, make_options(name, **options), cache=cache)
+
+
+def _simulate(
+    problem: Problem, options: Options, ensemble: Ensemble
+) -> tuple[xr.Dataset, xr.Dataset]:
+    trajectories = problem.simulate(options, ensemble).assign_attrs(
+        title=problem.title,
+        options=options.model_dump_json(),
+        source=f"smore {version('smore')}, generator {problem.version}",
+    )
+    train = trajectories.isel(trajectory=slice(None, options.num_train))
+    test = trajectories.isel(trajectory=slice(options.num_train, None))
+    return cut(train, options.snapshots), cut(test, options.snapshots)
+
+
+def _fault(fault: ErrorDetails) -> str:
+    message = fault["msg"].removeprefix("Value error, ")
+    if not fault["loc"]:
+        return message
+    return f"{'.'.join(map(str, fault['loc']))}: {message} (got {fault['input']!r})"
