@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from smore.errors import SettingsError
 
@@ -102,26 +103,28 @@ class Settings(BaseModel):
     @classmethod
     def of(cls, **values: Any) -> Settings:
         """Validated settings, or a SettingsError that names every field at fault."""
-        try:
-            return cls(**values)
-        except ValidationError as error:
-            raise SettingsError(_one_line(error, cls)) from None
+        return validated(cls, values)
 
     def replace(self, **values: Any) -> Settings:
         """These settings with some values changed, validated again."""
         return self.of(**(self.model_dump() | values))
 
 
-def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
-    parts = []
-    for problem in error.errors():
-        name = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        if problem["type"] == "extra_forbidden":
-            message = f"is not a setting; the settings are {', '.join(model.model_fields)}"
-            parts.append(f"{name} {message}")
-        elif name:
-            parts.append(f"{name}: {message} (got {problem['input']!r})")
-        else:
-            parts.append(message)
-    return "; ".join(parts)
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def validated(model: type[Model], values: dict[str, Any], prefix: str = "") -> Model:
+    """`model(**values)`, or a SettingsError that names every field at fault."""
+    try:
+        return model(**values)
+    except ValidationError as error:
+        faults = "; ".join(_fault(problem, model) for problem in error.errors())
+        raise SettingsError(prefix + faults) from None
+
+
+def _fault(problem: ErrorDetails, model: type[BaseModel]) -> str:
+    name = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"{name} is not a setting; the settings are {', '.join(model.model_fields)}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{name}: {message} (got {problem['input']!r})" if name else message

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import xarray as xr
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from smore.datasets import cache as disk
 from smore.datasets import navier_stokes, shallow_water, wave
@@ -16,6 +14,7 @@ from smore.datasets.ensemble import Ensemble, Progress
 from smore.datasets.options import Options
 from smore.datasets.sequences import cut
 from smore.errors import SettingsError
+from smore.settings import validated
 
 
 @dataclass(frozen=True)
@@ -95,13 +94,7 @@ def make_options(name: str, **values: Any) -> Options:
         SettingsError: an unknown name, or an option that is unknown or out of range.
     """
     name = resolve(name)
-    model = BENCHMARKS[name].options
-    try:
-        return model(**values)
-    except ValidationError as error:
-        faults = "; ".join(_fault(fault) for fault in error.errors())
-        known = ", ".join(model.model_fields)
-        raise SettingsError(f"options of '{name}': {faults} (the options are: {known})") from None
+    return validated(BENCHMARKS[name].options, values, f"'{name}': ")
 
 
 def generate(
@@ -182,10 +175,3 @@ def _simulate(
     train = trajectories.isel(trajectory=slice(None, options.num_train))
     test = trajectories.isel(trajectory=slice(options.num_train, None))
     return cut(train, options.snapshots), cut(test, options.snapshots)
-
-
-def _fault(fault: ErrorDetails) -> str:
-    message = fault["msg"].removeprefix("Value error, ")
-    if not fault["loc"]:
-        return message
-    return f"{'.'.join(map(str, fault['loc']))}: {message} (got {fault['input']!r})"
