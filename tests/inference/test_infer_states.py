@@ -1,0 +1,123 @@
+"""Every snapshot gets its own state, wherever its block puts it."""
+
+import math
+
+import pytest
+import torch
+
+from smore.data import Block
+from smore.decoder import FilterNetwork
+from smore.errors import SettingsError
+from smore.inference import FIT_METHODS, LatentPrior, infer_states
+
+CHANNELS, DIM = 2, 3
+NOISE = torch.tensor([0.1, 0.2], dtype=torch.float64)
+
+
+@pytest.fixture
+def decoder():
+    return FilterNetwork(2, DIM, 8, 1, generator=torch.Generator().manual_seed(0)).double()
+
+
+@pytest.fixture
+def prior():
+    generator = torch.Generator().manual_seed(1)
+    size = CHANNELS * DIM
+    return LatentPrior(
+        torch.randn(size, dtype=torch.float64, generator=generator),
+        torch.randn(size, size, dtype=torch.float64, generator=generator),
+    )
+
+
+def block(snapshots, num_points, masked, seed):
+    generator = torch.Generator().manual_seed(seed)
+    columns = (num_points, len(snapshots) * CHANNELS)
+    return Block(
+        coords=torch.rand(num_points, 2, dtype=torch.float64, generator=generator),
+        weights=torch.ones(num_points, dtype=torch.float64),
+        values=torch.randn(columns, dtype=torch.float64, generator=generator),
+        snapshots=torch.tensor(snapshots),
+        num_channels=CHANNELS,
+        observed=torch.rand(columns, generator=generator) < 0.7 if masked else None,
+    )
+
+
+def alone(data, position):
+    """The block of a single snapshot."""
+    columns = slice(position * CHANNELS, (position + 1) * CHANNELS)
+    observed = None if data.observed is None else data.observed[:, columns]
+    return Block(
+        data.coords,
+        data.weights,
+        data.values[:, columns],
+        torch.tensor([0]),
+        CHANNELS,
+        observed,
+    )
+
+
+@pytest.mark.parametrize("method", ["posterior", "least-squares"])
+def test_a_snapshot_among_others_is_inferred_as_if_alone(decoder, prior, method):
+    blocks = [block([4, 0, 2], 9, False, 2), block([3, 1], 12, True, 3)]
+    times = torch.arange(5.0)
+    together = infer_states(decoder, blocks, times, method=method, prior=prior, noise=NOISE)
+    assert torch.equal(together.times, times)
+    for data in blocks:
+        for position, snapshot in enumerate(data.snapshots.tolist()):
+            single = infer_states(
+                decoder,
+                [alone(data, position)],
+                times[:1],
+                method=method,
+                prior=prior,
+                noise=NOISE,
+            )
+            torch.testing.assert_close(together.mean[snapshot], single.mean[0])
+            torch.testing.assert_close(together.flat[snapshot], single.mean.flatten())
+            torch.testing.assert_close(together.residual[snapshot], single.residual[0])
+            assert together.num_values[snapshot] == single.num_values[0]
+            if method == "posterior":
+                torch.testing.assert_close(together.covariance[snapshot], single.covariance[0])
+
+
+def test_diagnostics_are_those_of_the_observed_values(decoder, prior):
+    data = block([0, 1], 9, True, 4)
+    data.observed[:, 3] = False  # the second channel of the second snapshot
+    state = infer_states(decoder, [data], torch.zeros(2), prior=prior, noise=NOISE)
+    fields = decoder.basis(data.coords).decode(state.mean.flatten(0, 1)).detach()
+    for column in range(4):
+        seen = [point for point in range(9) if data.observed[point, column]]
+        errors = [float(fields[column, point] - data.values[point, column]) ** 2 for point in seen]
+        misfit = float(state.residual[column // CHANNELS, column % CHANNELS])
+        if seen:
+            assert misfit == pytest.approx(sum(errors) / len(seen))
+        else:
+            assert math.isnan(misfit)
+    assert state.num_values.tolist() == [
+        int(data.observed[:, :2].sum()),
+        int(data.observed[:, 2:].sum()),
+    ]
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_standard_deviations_are_roots_of_the_diagonal(decoder, prior, masked):
+    data = block([1, 0], 9, masked, 5)
+    state = infer_states(decoder, [data], torch.zeros(2), prior=prior, noise=NOISE)
+    assert state.standard_deviation.shape == state.mean.shape
+    covariance = state.covariance.expand(2, -1, -1)
+    for number in range(2):
+        for entry in range(CHANNELS * DIM):
+            deviation = state.standard_deviation[number].flatten()[entry]
+            assert float(deviation) == pytest.approx(math.sqrt(covariance[number, entry, entry]))
+
+
+@pytest.mark.parametrize("method", ["least-squares", "adam"])
+def test_only_the_posterior_claims_an_uncertainty(decoder, method):
+    state = infer_states(decoder, [block([0], 9, False, 6)], torch.zeros(1), method=method)
+    assert state.covariance is None
+    assert state.standard_deviation is None
+
+
+def test_an_unknown_method_lists_the_known_ones(decoder):
+    with pytest.raises(SettingsError, match=", ".join(FIT_METHODS)):
+        infer_states(decoder, [block([0], 9, False, 7)], torch.zeros(1), method="kriging")

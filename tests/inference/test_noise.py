@@ -1,0 +1,102 @@
+"""The noise that inference assumes, against its definition written out per snapshot."""
+
+import pytest
+import torch
+
+from smore.data import Block
+from smore.decoder import FilterNetwork
+from smore.inference import least_squares, noise_variance, normal_equations
+
+SNAPSHOTS, CHANNELS, DIM, POINTS = 40, 2, 4, 60
+
+
+def decoder():
+    return FilterNetwork(1, DIM, 16, 2, generator=torch.Generator().manual_seed(0)).double()
+
+
+def problem(residual, masked=False):
+    """Codes, and a block of fields that miss what they decode to by `residual`."""
+    generator = torch.Generator().manual_seed(1)
+    coords = torch.rand(POINTS, 1, dtype=torch.float64, generator=generator)
+    latents = torch.randn(SNAPSHOTS, CHANNELS, DIM, dtype=torch.float64, generator=generator)
+    decoded = decoder().basis(coords).decode(latents.flatten(0, 1)).T.detach()
+    missed = residual(decoded.shape, coords, generator)
+    observed = torch.rand(decoded.shape, generator=generator) < 0.5 if masked else None
+    return latents, Block(
+        coords, torch.ones(POINTS), decoded + missed, torch.arange(SNAPSHOTS), CHANNELS, observed
+    )
+
+
+def white(shape, _, generator):
+    deviation = torch.tensor([0.1, 0.3], dtype=torch.float64).repeat(SNAPSHOTS)
+    return deviation * torch.randn(shape, dtype=torch.float64, generator=generator)
+
+
+def smooth(shape, coords, generator):
+    """A mode of the decoder, as if a code had been missed by a little."""
+    missed = torch.randn(shape[1], dtype=torch.float64, generator=generator)
+    return decoder().basis(coords).modes.detach()[:, :1] * missed
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("residual", [white, smooth])
+def test_the_larger_of_mean_square_and_projected_energy(masked, residual):
+    latents, block = problem(residual, masked)
+    found = noise_variance(normal_equations(decoder(), [block]), latents)
+    modes = decoder().basis(block.coords).detach()
+    for channel in range(CHANNELS):
+        squares = entries = energy = seen = 0.0
+        for snapshot in range(SNAPSHOTS):
+            column = snapshot * CHANNELS + channel
+            rows = slice(None) if block.observed is None else block.observed[:, column]
+            design = modes.modes[rows]
+            error = block.values[rows, column] - modes.decode(latents[snapshot, channel])[rows]
+            projection = design @ torch.linalg.pinv(design) @ error
+            squares += float(error @ error)
+            entries += len(error)
+            energy += float(projection @ projection)
+            seen += int(torch.linalg.matrix_rank(design))
+        assert float(found[channel]) == pytest.approx(max(squares / entries, energy / seen))
+
+
+def test_white_noise_is_recovered():
+    latents, block = problem(white)
+    found = noise_variance(normal_equations(decoder(), [block]), latents)
+    assert found.tolist() == pytest.approx([0.1**2, 0.3**2], rel=0.25)
+
+
+def test_errors_that_repeat_from_point_to_point_count_for_more():
+    """All of such a residual is seen by a fit: its energy is shared by p latents, not N points."""
+    latents, block = problem(smooth)
+    (equations,) = normal_equations(decoder(), [block])
+    mean_square = equations.squared_residual(latents).sum(0) / equations.count.sum(0)
+    torch.testing.assert_close(
+        noise_variance([equations], latents), mean_square * POINTS / DIM, rtol=1e-6, atol=0
+    )
+
+
+def test_what_no_fit_can_see_is_its_mean_square():
+    _, block = problem(white)
+    (equations,) = normal_equations(decoder(), [block])
+    fitted = least_squares(equations)
+    mean_square = equations.squared_residual(fitted).sum(0) / equations.count.sum(0)
+    torch.testing.assert_close(noise_variance([equations], fitted), mean_square)
+
+
+def test_several_blocks_are_one_sample():
+    latents, block = problem(white)
+    columns = 2 * CHANNELS
+    parts = [
+        Block(
+            block.coords,
+            block.weights,
+            block.values[:, CHANNELS * start : CHANNELS * start + columns],
+            torch.tensor([start, start + 1]),
+            CHANNELS,
+        )
+        for start in range(0, SNAPSHOTS, 2)
+    ]
+    torch.testing.assert_close(
+        noise_variance(normal_equations(decoder(), parts), latents),
+        noise_variance(normal_equations(decoder(), [block]), latents),
+    )

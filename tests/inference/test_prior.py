@@ -1,0 +1,52 @@
+"""The prior is the Gaussian with the mean and covariance of the training latents."""
+
+import pytest
+import torch
+
+from smore.inference import LatentPrior
+from smore.inference.prior import VARIANCE_FLOOR
+
+
+def draw(*shape):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def sample_with(mean, covariance, num=50):
+    """Latents whose sample mean and covariance are exactly these."""
+    draws = draw(num, len(mean))
+    draws -= draws.mean(0)
+    white = draws @ torch.linalg.inv(torch.linalg.cholesky(draws.T @ draws / num)).T
+    return mean + white @ torch.linalg.cholesky(covariance).T
+
+
+def test_fit_recovers_mean_and_covariance():
+    root = draw(4, 4)
+    covariance = root @ root.T + 0.1 * torch.eye(4, dtype=torch.float64)
+    mean = torch.tensor([100.0, -3.0, 0.0, 1e-3], dtype=torch.float64)
+    prior = LatentPrior.fit(sample_with(mean, covariance))
+    torch.testing.assert_close(prior.mean, mean)
+    torch.testing.assert_close(prior.covariance, covariance, rtol=1e-8, atol=1e-8)
+
+
+def test_single_precision_latents_are_summed_in_double():
+    latents = (draw(1000, 3) + 1000.0).float()
+    prior = LatentPrior.fit(latents)
+    expected = torch.cov(latents.double().T, correction=0)
+    assert prior.factor.dtype == torch.float64
+    torch.testing.assert_close(prior.covariance, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_directions_that_never_moved_keep_a_little_variance():
+    """Fewer latents than dimensions: the rest gets the floor and no more."""
+    latents = draw(3, 6)
+    variances = torch.linalg.eigvalsh(LatentPrior.fit(latents).covariance)
+    total = (latents - latents.mean(0)).square().sum() / 3
+    floor = float(VARIANCE_FLOOR * total / 6)
+    assert variances[:4].tolist() == pytest.approx([floor] * 4, rel=1e-3)
+    assert float(variances[4:].sum()) == pytest.approx(float(total))
+
+
+def test_latents_that_are_all_the_same_insist_on_their_mean():
+    prior = LatentPrior.fit(torch.full((5, 3), 2.0))
+    assert prior.mean.tolist() == [2.0, 2.0, 2.0]
+    assert not prior.covariance.any()
