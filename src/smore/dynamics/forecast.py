@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -34,11 +32,11 @@ def forecast_latents(
     Returns:
         (sequences, n + 1, r).
     """
-    pieces = [
-        max(1, math.ceil(float(column.max()) / longest_step - 1e-6)) for column in intervals.T
-    ]
-    counts = torch.tensor(pieces, dtype=torch.int64)
-    steps = (intervals / counts).repeat_interleave(counts, dim=1)
+    pieces = (intervals / longest_step - 1e-6).ceil().clamp(min=1)  # of each interval
+    slots = pieces.amax(0).long()  # sequences that need fewer pieces fill up with steps of length 0
+    position = torch.cat([torch.arange(count) for count in slots.tolist()])
+    needed = pieces.repeat_interleave(slots, dim=1)
+    steps = torch.where(position < needed, intervals.repeat_interleave(slots, dim=1) / needed, 0.0)
     advance = step_map(dynamics, steps, method=method, substeps=substeps)
     states = rollout(advance, initial, steps.shape[1])
-    return states[:, torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])]
+    return states[:, torch.cat([torch.zeros(1, dtype=torch.int64), slots.cumsum(0)])]

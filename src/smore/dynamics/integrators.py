@@ -120,8 +120,9 @@ def _matrix_steps(
     identity = torch.eye(dynamics.dim).to(dynamics.linear)
 
     def propagator(length: float) -> Tensor:
-        if tableau is None:
-            return torch.linalg.matrix_exp(length * dynamics.linear.T)
+        if tableau is None:  # in float64: in float32 the series of small matrices is inexact
+            generator = dynamics.linear.T.to("cpu", torch.float64)
+            return torch.linalg.matrix_exp(length * generator).to(dynamics.linear)
         step = runge_kutta_step(dynamics, identity, length / substeps, tableau)
         return torch.linalg.matrix_power(step, substeps)
 
