@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.data.mesh import POINT, Mesh, shared_meshes
-from smore.data.quadrature import default_weights
+from smore.data.quadrature import default_weights, scattered_mesh
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import SPHERE_NAMES, SPHERE_UNITS, Channel, Clock, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories
@@ -134,9 +134,10 @@ def _mesh(coords: NDArray, weights: NDArray | None, space: Space, number: int) -
         )
     require_real(coords.dtype, "coordinates")
     coords = np.array(coords, dtype=np.float64)
-    if weights is None:
-        along = ((POINT,),) * space.dim
-        weights = default_weights(coords, (POINT,), (len(coords),), along, space.geometry)
+    if weights is None and space.dim > 1:
+        return scattered_mesh(coords, space.geometry)
+    if weights is None:  # points on a line have cells
+        weights = default_weights(coords, (POINT,), (len(coords),), ((POINT,),), space.geometry)
     if weights.shape != (len(coords),):
         raise DataError(
             f"expected one quadrature weight for each of {len(coords)} points, got weights "

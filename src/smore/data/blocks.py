@@ -115,6 +115,10 @@ def _on_common_points(trajectories: Trajectories) -> Trajectories:
         return trajectories
     every = np.concatenate([mesh.coords for mesh in meshes])
     union, places = np.unique(every, axis=0, return_inverse=True)
+    ends = np.cumsum([mesh.num_points for mesh in meshes])
+    places_of = dict(zip(map(id, meshes), np.split(places.ravel(), ends[:-1]), strict=True))
+    if any(len(np.unique(each)) < len(each) for each in places_of.values()):
+        return trajectories  # two sensors in one place would become one
     num_columns = [sequence.num_snapshots * trajectories.num_channels for sequence in trajectories]
     apart = sum(
         sequence.mesh.num_points * columns
@@ -123,18 +127,13 @@ def _on_common_points(trajectories: Trajectories) -> Trajectories:
     apart += BASIS_COST * len(every)
     if len(union) * (BASIS_COST + sum(num_columns)) >= apart:
         return trajectories
-    ends = np.cumsum([mesh.num_points for mesh in meshes])
-    place_of = {
-        id(mesh): part
-        for mesh, part in zip(meshes, np.split(places.ravel(), ends[:-1]), strict=True)
-    }
     # A point's quadrature weight is that of the first mesh which has it.
     weights = np.empty(len(union))
     weights[places.ravel()[::-1]] = np.concatenate([mesh.weights for mesh in meshes])[::-1]
     common = Mesh.scattered(union, weights)
     return replace(
         trajectories,
-        sequences=tuple(_spread(each, common, place_of[id(each.mesh)]) for each in trajectories),
+        sequences=tuple(_spread(each, common, places_of[id(each.mesh)]) for each in trajectories),
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.mesh import is_separable, values_along
+from smore.data.mesh import Mesh, is_separable, values_along
 from smore.data.space import Geometry
 
 FloatArray = NDArray[np.float64]
@@ -40,6 +40,11 @@ def default_weights(
         axis = values_along(along, values, dims, shape)
         weights *= widths(axis).reshape([-1 if name in along else 1 for name in dims])
     return weights.ravel()
+
+
+def scattered_mesh(coords: FloatArray, geometry: Geometry) -> Mesh:
+    """Points (points, dim) without structure, with their default weights."""
+    return Mesh.scattered(coords, _equal_weights(coords, geometry))
 
 
 def _equal_weights(coords: FloatArray, geometry: Geometry) -> FloatArray:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
+from torch import Tensor
 
 from smore.data import Block, Trajectories
 from smore.settings import Settings
@@ -14,6 +17,8 @@ LATENT_RANGE = (4, 128)
 HIDDEN_RANGE = (64, 256)
 # A sample this large settles the leading singular values.
 SAMPLED_POINTS, SAMPLED_COLUMNS = 2048, 2048
+COMPLETED, COMPLETION_SWEEPS = 400, 20
+COMPLETION_RANKS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
 def median_step(trajectories: Trajectories) -> float:
@@ -48,11 +53,71 @@ def choose_latent_dim(blocks: list[Block], seed: int) -> int:
     block = max(blocks, key=lambda candidate: candidate.values.shape[1])
     if block.values.shape[1] < min(4 * largest, num_columns):
         return min(largest, 64)
-    generator = torch.Generator().manual_seed(seed)
-    points = torch.randperm(block.num_points, generator=generator)[:SAMPLED_POINTS]
-    columns = torch.randperm(block.values.shape[1], generator=generator)[:SAMPLED_COLUMNS]
-    sample = block.values[points.to(block.values.device)][:, columns.to(block.values.device)]
-    singular = torch.linalg.svdvals((sample - sample.mean(1, keepdim=True)).cpu().double())
+    sample, known = _sample(block, seed)
+    if known is not None:
+        return int(np.clip(_completion_rank(sample, known, seed, largest), smallest, largest))
+    singular = torch.linalg.svdvals(sample - sample.mean(1, keepdim=True))
     energy = singular.square().cumsum(0)
     needed = int((energy < (1 - UNRESOLVED_VARIANCE) * energy[-1]).sum()) + 1
     return int(np.clip(needed, smallest, largest))
+
+
+def _sample(block: Block, seed: int) -> tuple[Tensor, Tensor | None]:
+    """Some points and columns of a block in float64, and which values are known if not all."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = block.values.shape
+    rows = torch.randperm(shape[0], generator=generator)[:SAMPLED_POINTS].to(block.values.device)
+    columns = torch.randperm(shape[1], generator=generator)[:SAMPLED_COLUMNS].to(rows.device)
+    sample = block.values[rows][:, columns].to("cpu", torch.float64)
+    if block.observed is None:
+        return sample, None
+    known = block.observed[rows][:, columns].cpu()
+    seen = known.any(1)  # points that are never observed carry no structure
+    return sample[seen], None if known[seen].all() else known[seen]
+
+
+def _completion_rank(sample: Tensor, known: Tensor, seed: int, largest: int) -> int:
+    """The rank whose low-rank completion best predicts values it was not shown.
+
+    A gap is not part of the field, so the singular values of data with gaps say nothing. Ranks are
+    tried upwards until the hidden tenth of the values is predicted well, or no better than before.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    sample, known = sample[:COMPLETED, :COMPLETED], known[:COMPLETED, :COMPLETED]
+    shown = known & (torch.rand(known.shape, generator=generator) < 0.9)
+    hidden = known & ~shown
+    means = (sample * shown).sum(1, keepdim=True) / shown.sum(1, keepdim=True).clamp(min=1)
+    sample = sample - means
+    best, lowest = 1, float(sample[hidden].square().mean())
+    enough = UNRESOLVED_VARIANCE * lowest
+    for rank in COMPLETION_RANKS:
+        error = float((_complete(sample, shown, rank) - sample)[hidden].square().mean())
+        if rank > largest or error > lowest:
+            break
+        best, lowest = rank, error
+        if error <= enough:
+            break
+    return best
+
+
+def _complete(sample: Tensor, shown: Tensor, rank: int) -> Tensor:
+    """The sample as a product of two Gaussian factors, the most probable given the shown values.
+
+    With the unresolved variance as noise, columns the data do not need shrink to zero.
+    """
+    weights = shown.to(sample)
+    variance = float(sample[shown].square().mean())
+    noise = UNRESOLVED_VARIANCE * variance
+    # The leading directions of the data with zeros in their gaps are not far off.
+    right = math.sqrt(sample.shape[1]) * torch.linalg.svd(sample * weights)[2][:rank].T
+    for _ in range(COMPLETION_SWEEPS):
+        left = _solve_rows(sample, weights, right, noise * rank / variance)
+        right = _solve_rows(sample.T, weights.T, left, noise)
+    return left @ right.T
+
+
+def _solve_rows(values: Tensor, weights: Tensor, factor: Tensor, ridge: float) -> Tensor:
+    """For each row of `values` its coefficients in `factor`, by weighted ridge regression."""
+    gram = torch.einsum("nk,kp,kq->npq", weights, factor, factor)
+    gram += ridge * torch.eye(factor.shape[1], dtype=factor.dtype)
+    return torch.linalg.solve(gram, ((values * weights) @ factor)[..., None])[..., 0]
