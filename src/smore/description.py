@@ -7,11 +7,14 @@ from pydantic import BaseModel, ConfigDict
 from smore.data import Channel, Clock, CoordinateMap, Normalization, Space
 from smore.settings import Settings
 
+# An evaluation stage that overflowed is part of a model's history: infinity has to be written.
+STORED = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
 
 class TrainingRecord(BaseModel):
     """What the model was trained on and how that went."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = STORED
 
     num_sequences: int
     num_snapshots: int
@@ -26,7 +29,7 @@ class TrainingRecord(BaseModel):
 class MeshLayout(BaseModel):
     """How the stored points of the training mesh form an array."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = STORED
 
     dims: tuple[str, ...]
     shape: tuple[int, ...]
@@ -41,13 +44,14 @@ class Description(BaseModel):
         channels, space, clock: names and units of the training data.
         normalization, coordinate_map: from the user's units to the network's, and back.
         time_step: median step of the training data, in the data's units.
+        horizon: snapshots in the longest training rollout.
         residual_variance: per channel, mean squared decoder residual, normalised units.
         noise_variance: per channel, scatter about the decoder that inference assumes.
         training_variance: per channel, variance over the training data, the data's units.
         mesh: layout of the training mesh if all sequences shared one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = STORED
 
     settings: Settings
     channels: tuple[Channel, ...]
@@ -56,6 +60,7 @@ class Description(BaseModel):
     normalization: Normalization
     coordinate_map: CoordinateMap
     time_step: float
+    horizon: int
     residual_variance: tuple[float, ...]
     noise_variance: tuple[float, ...]
     training_variance: tuple[float, ...]

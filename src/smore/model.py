@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from smore.data import Mesh, Missing, Sequence, Trajectories, require_snapshots
+from smore.data.quadrature import scattered_mesh
 from smore.device import resolve_device
 from smore.errors import DataError, NotFittedError
 from smore.evaluation import Evaluation
@@ -119,7 +120,7 @@ class SMORE:
             times: when to forecast, increasing and not before the observations, as the training
                 data tell time (numbers, or dates if they had dates).
             points: where: a mesh, or coordinates (points, dim). By default the training mesh, or
-                the observed points if the training sequences had different meshes.
+                the points of each sequence if the training sequences had different meshes.
             method: see `infer`.
             missing: see `infer`.
 
@@ -131,19 +132,21 @@ class SMORE:
         if isinstance(observations, LatentState):
             state, observed = observations, None
         else:
-            trajectories = as_trajectories(observations, missing)
+            trajectories = surrogate.aligned(as_trajectories(observations, missing))
             state = surrogate.infer(trajectories, method)
-            observed = trajectories.sequences[0].mesh
-        mesh = self._where(points, observed)
+            observed = [sequence.mesh for sequence in trajectories]
+        meshes = self._where(points, observed, len(state))
         instants = np.atleast_1d(description.clock.to_numbers(np.asarray(times)))
-        latents = surrogate.advance(state, _intervals(state.times.numpy(), instants))
-        fields = surrogate.decode(latents[:, 1:], mesh)
+        latents = surrogate.advance(state, _intervals(state.times.numpy(), instants))[:, 1:]
         return Trajectories(
-            sequences=tuple(Sequence(instants, each, mesh) for each in fields),
+            sequences=tuple(
+                Sequence(instants, surrogate.decode(each, mesh), mesh)
+                for each, mesh in zip(latents, meshes, strict=True)
+            ),
             channels=description.channels,
             space=description.space,
             clock=description.clock,
-            groups=tuple(range(len(fields))),
+            groups=tuple(range(len(state))),
         ).to_xarray()
 
     def evaluate(
@@ -166,6 +169,8 @@ class SMORE:
         surrogate = self._fitted()
         trajectories = as_trajectories(data, missing)
         require_snapshots(trajectories, 2)
+        names = [channel.name for channel in surrogate.description.channels]
+        trajectories = trajectories.select_channels(names)
         known = trajectories if observations is None else as_trajectories(observations, missing)
         if len(known) != len(trajectories):
             raise DataError(
@@ -196,19 +201,32 @@ class SMORE:
             raise NotFittedError("this model is not trained yet: call fit, or SMORE.load a file")
         return self.surrogate_
 
-    def _where(self, points: Mesh | ArrayLike | None, observed: Mesh | None) -> Mesh:
-        if isinstance(points, Mesh):
-            return points
+    def _where(
+        self, points: Mesh | ArrayLike | None, observed: list[Mesh] | None, num_states: int
+    ) -> list[Mesh]:
+        """The mesh of each forecast."""
         if points is not None:
-            coords = np.asarray(points, dtype=np.float64)
-            dim = self.surrogate_.description.space.dim
-            if coords.ndim != 2 or coords.shape[1] != dim:
-                raise DataError(f"expected points of shape (points, {dim}), got {coords.shape}")
-            return Mesh.scattered(coords, np.ones(len(coords)))
-        mesh = self.surrogate_.mesh or observed
-        if mesh is None:
+            return [self._mesh_of(points)] * num_states
+        if self.surrogate_.mesh is not None:
+            return [self.surrogate_.mesh] * num_states
+        if observed is None:
             raise DataError("this model was trained on several meshes: say where with `points`")
-        return mesh
+        return observed
+
+    def _mesh_of(self, points: Mesh | ArrayLike) -> Mesh:
+        space = self.surrogate_.description.space
+        try:
+            coords = np.asarray(points.coords if isinstance(points, Mesh) else points, float)
+        except ValueError:
+            raise DataError("points must be numbers of shape (points, dim)") from None
+        if coords.ndim != 2 or coords.shape[1] != space.dim or not np.isfinite(coords).all():
+            raise DataError(
+                f"points must be finite and of shape (points, {space.dim}) for the coordinates "
+                f"{', '.join(space.names)}, got an array of shape {coords.shape}"
+            )
+        if not len(coords):
+            raise DataError("expected at least one of the points to forecast at, got none")
+        return points if isinstance(points, Mesh) else scattered_mesh(coords, space.geometry)
 
 
 def as_trajectories(data: Data, missing: Missing = "refuse") -> Trajectories:
@@ -222,7 +240,13 @@ def as_trajectories(data: Data, missing: Missing = "refuse") -> Trajectories:
 
 def _intervals(starts: NDArray[np.float64], instants: NDArray[np.float64]) -> NDArray[np.float64]:
     """(states, n) times between the states and the instants, none negative."""
-    if not len(instants) or not (np.diff(instants) > 0).all() or instants[0] < starts.max():
+    if (
+        instants.ndim != 1
+        or not len(instants)
+        or not np.isfinite(instants).all()
+        or not (np.diff(instants) > 0).all()
+        or instants[0] < starts.max()
+    ):
         raise DataError(
             f"forecast times must increase and not lie before the observations (at "
             f"{starts.max():g}), got {instants.tolist()}"

@@ -21,7 +21,7 @@ from smore.data.timeline import Timeline
 from smore.decoder import Decoder
 from smore.description import Description
 from smore.dynamics import LatentDynamics, forecast_latents
-from smore.errors import DivergenceError, ModelFileError
+from smore.errors import DataError, DivergenceError, ModelFileError
 from smore.evaluation import Evaluation, evaluate_latents
 from smore.inference import FitMethod, LatentPrior, LatentState, infer_states
 from smore.inference.observations import align
@@ -54,7 +54,7 @@ class Surrogate:
     def infer(self, observations: Trajectories, method: FitMethod) -> LatentState:
         """The states behind the first snapshot of every sequence."""
         settings = self.description.settings
-        first = self._aligned(observations).leading(1)
+        first = self.aligned(observations).leading(1)
         self.warn_outside(sequence.mesh for sequence in first)
         noise = torch.tensor(self.description.noise_variance, dtype=torch.float64)
         return infer_states(
@@ -112,10 +112,12 @@ class Surrogate:
     ) -> Evaluation:
         """Forecast every sequence from `observations` of its first snapshot and score the rest."""
         description = self.description
-        names = [channel.name for channel in description.channels]
-        trajectories = self._aligned(trajectories.select_channels(names))
+        trajectories = self.aligned(trajectories)
         timeline = Timeline.of(trajectories, 1.0)
         state = self.infer(observations, method)
+        starts = torch.tensor([sequence.times[0] for sequence in trajectories])
+        if not torch.equal(starts, state.times):
+            raise DataError("the observations are not of the time of each first snapshot")
         forecast = timeline.scatter(self.advance(state, timeline.steps.numpy()))
         return evaluate_latents(
             self.decoder,
@@ -126,7 +128,7 @@ class Surrogate:
             timeline,
             scale=torch.tensor(description.normalization.scale, dtype=torch.float64),
             variance=torch.tensor(description.training_variance, dtype=torch.float64),
-            horizon=description.settings.window,
+            horizon=description.horizon,
             chunk_size=description.settings.chunk_size,
         )
 
@@ -135,7 +137,8 @@ class Surrogate:
         for mesh in {id(mesh): mesh for mesh in meshes}.values():
             self.description.coordinate_map.warn_outside(mesh.coords, self.description.space)
 
-    def _aligned(self, trajectories: Trajectories) -> Trajectories:
+    def aligned(self, trajectories: Trajectories) -> Trajectories:
+        """`trajectories` with the channels, coordinates and clock of the model."""
         description = self.description
         return align(trajectories, description.channels, description.space, description.clock)
 

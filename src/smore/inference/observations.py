@@ -21,7 +21,17 @@ def align(
     Raises:
         DataError: a channel or coordinate the model does not know, or another kind of time.
     """
+    here = observations.space
+    if here.geometry != space.geometry or set(here.names) != set(space.names):
+        raise DataError(
+            f"the model expected {space.geometry} coordinates {', '.join(space.names)}, got "
+            f"{here.geometry} coordinates {', '.join(here.names)}; rename or convert them"
+        )
     observations = observations.order_coordinates(space.names)
+    for name, expected, given in zip(
+        space.names, space.units, observations.space.units, strict=True
+    ):
+        _require_units(f"coordinate '{name}'", expected, given)
     return _align_clock(_align_channels(observations, channels), clock)
 
 
@@ -34,9 +44,11 @@ def _align_channels(observations: Trajectories, channels: Ordered[Channel]) -> T
             f"the model knows the channels {', '.join(known)}, the data have "
             f"{', '.join(unknown)} as well; select or rename the channels"
         )
+    positions = [known.index(name) for name in given]
+    for position, channel in zip(positions, observations.channels, strict=True):
+        _require_units(f"channel '{channel.name}'", channels[position].units, channel.units)
     if given == known:
         return observations
-    positions = [known.index(name) for name in given]
 
     def widen(sequence: Sequence) -> Sequence:
         num_times, _, num_points = sequence.fields.shape
@@ -53,6 +65,7 @@ def _align_channels(observations: Trajectories, channels: Ordered[Channel]) -> T
 def _align_clock(observations: Trajectories, clock: Clock) -> Trajectories:
     if observations.clock == clock:
         return observations
+    _require_units("time", clock.units, observations.clock.units)
 
     def retell(sequence: Sequence) -> Sequence:
         times = clock.to_numbers(observations.clock.to_values(sequence.times))
@@ -60,3 +73,11 @@ def _align_clock(observations: Trajectories, clock: Clock) -> Trajectories:
 
     sequences = tuple(retell(sequence) for sequence in observations)
     return replace(observations, sequences=sequences, clock=clock)
+
+
+def _require_units(what: str, expected: str, given: str) -> None:
+    """Refuse other units than the model's; units nobody told are taken as right."""
+    if expected and given and expected != given:
+        raise DataError(
+            f"the model has units '{expected}' for {what}, the data have '{given}'; convert them"
+        )

@@ -18,7 +18,6 @@ from smore.data import (
     make_blocks,
     require_snapshots,
 )
-from smore.data.normalization import channel_moments
 from smore.decoder.residual import squared_errors
 from smore.description import Description, MeshLayout, TrainingRecord
 from smore.inference import LatentPrior, noise_variance, normal_equations
@@ -76,10 +75,7 @@ def prepare(
             trajectories.clock,
         )
         require_snapshots(select_on, 2)
-    if settings.train_length is not None:
-        trajectories = trajectories.leading(settings.train_length)
-    trajectories = trajectories.cut(settings.window)
-
+    trajectories = _windows(trajectories, settings)
     normalization = Normalization.fit(trajectories, settings.normalization)
     coordinate_map = fit_coordinate_map(trajectories)
     time_step = median_step(trajectories)
@@ -115,12 +111,19 @@ def hold_out(
     rest, held_out = trajectories.split(fraction, settings.seed)
     if held_out is not None:
         return rest, held_out
-    pieces = trajectories.cut(settings.window)
-    num_held_out = round(fraction * len(pieces))
+    pieces = _windows(trajectories, settings)
+    num_held_out = min(round(fraction * len(pieces)), len(pieces) - 1)
     if num_held_out == 0:
         return trajectories, None
     kept = len(pieces) - num_held_out
     return pieces.select(range(kept)), pieces.select(range(kept, len(pieces)))
+
+
+def _windows(trajectories: Trajectories, settings: Settings) -> Trajectories:
+    """The snapshots that supervise, as sequences no longer than a training rollout."""
+    if settings.train_length is not None:
+        trajectories = trajectories.leading(settings.train_length)
+    return trajectories.cut(settings.window)
 
 
 def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
@@ -141,9 +144,10 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         normalization=prepared.normalization,
         coordinate_map=prepared.coordinate_map,
         time_step=median_step(trajectories),
+        horizon=max(sequence.num_snapshots for sequence in trajectories),
         residual_variance=tuple((squared.sum(0) / count.sum(0).clamp(min=1)).tolist()),
         noise_variance=tuple(_noise(prepared, trained).tolist()),
-        training_variance=tuple((channel_moments(trajectories)[1] ** 2).tolist()),
+        training_variance=_variance(trajectories),
         training=TrainingRecord(
             num_sequences=len(trajectories),
             num_snapshots=prepared.problem.timeline.num_snapshots,
@@ -158,6 +162,12 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     )
     prior = LatentPrior.fit(trained.latents.flatten(1))
     return Surrogate(trained.decoder, trained.dynamics, prior, description, mesh)
+
+
+def _variance(trajectories: Trajectories) -> tuple[float, ...]:
+    """Variance of each channel; 1 for a constant one, whose errors have no other scale."""
+    scale = Normalization.fit(trajectories, "scale").scale
+    return tuple(each**2 for each in scale)
 
 
 def _noise(prepared: Prepared, trained: Trained) -> Tensor:
