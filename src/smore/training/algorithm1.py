@@ -54,6 +54,19 @@ class Algorithm1:
         self.decoder_optimizer = torch.optim.Adam(decoder.parameters(), lr=settings.decoder_rate)
         self.dynamics_optimizer = torch.optim.Adam(dynamics.parameters(), lr=settings.dynamics_rate)
 
+    def state(self) -> list[Tensor]:
+        """Copies of latents and weights, in a fixed order."""
+        return [tensor.detach().clone() for tensor in self._tensors()]
+
+    @torch.no_grad()
+    def restore(self, state: list[Tensor]) -> None:
+        """Go back to what `state` returned."""
+        for tensor, kept in zip(self._tensors(), state, strict=True):
+            tensor.copy_(kept)
+
+    def _tensors(self) -> list[Tensor]:
+        return [self.latents, *self.decoder.parameters(), *self.dynamics.parameters()]
+
     def epoch(self, batches: list[Tensor], anchors: Tensor) -> Losses:
         """Visit every sequence once.
 

@@ -76,6 +76,7 @@ def train_paper(
     best: Trained | None = None
     lowest = math.inf
     divergence: DivergenceError | None = None
+    good = latest = run.state()
     for epoch in range(settings.epochs):
         probability = teacher_forcing_probability(
             epoch, settings.teacher_forcing_start, settings.teacher_forcing_decay
@@ -91,7 +92,10 @@ def train_paper(
                 part=error.part,
                 epoch=epoch,
             )
+            run.restore(good)
             break
+        # The losses of this epoch were finite before its update: that state is known to be good.
+        good, latest = latest, run.state()
         error_now: float | None = None
         due = (epoch + 1) % settings.evaluate_every == 0 or epoch + 1 == settings.epochs
         if forecast_error is not None and due:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from smore.data import CoordinateMap, Normalization, Trajectories, make_blocks
@@ -60,4 +62,5 @@ class ForecastError:
         )
         latents = timeline.scatter(forecast).unflatten(-1, (-1, decoder.latent_dim))
         squared, count = squared_errors(decoder, self.blocks, latents, settings.chunk_size)
-        return score(squared * self.scale**2, count, timeline, settings.window).full
+        error = score(squared * self.scale**2, count, timeline, settings.window).full
+        return math.nan if error is None else error
