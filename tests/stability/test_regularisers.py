@@ -43,7 +43,7 @@ def test_conservation_penalty_and_gradient_equal_the_sum_over_all_indices(kind, 
 def test_penalty_bounds_the_energy_defect():
     """|Σ y_i yᵀQ⁽ⁱ⁾y| <= √L_reg,cons / 3 ‖y‖³ (paper, equation soft_defect_bound)."""
     dynamics = dynamics_of("low-rank")
-    defect = float(conservation_penalty(dynamics).sqrt()) / 3
+    defect = float(conservation_penalty(dynamics).detach().sqrt()) / 3
     states = torch.randn(1000, DIM, dtype=torch.float64)
     energy = (states * dynamics.quadratic(states)).sum(-1).abs()
     assert (energy <= defect * states.norm(dim=-1) ** 3 * (1 + 1e-12)).all()

@@ -65,7 +65,7 @@ def both(data, dtype, **options):
 
 
 def relative(ours, theirs):
-    return float((ours - theirs).norm() / theirs.norm().clamp(min=1e-300))
+    return float(((ours - theirs).norm() / theirs.norm().clamp(min=1e-300)).detach())
 
 
 def run_epoch(engine, textbook, generator, batch_size, probability):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,46 +25,53 @@ class Evaluation:
 
     `..._mse` is per field entry in the data's units, `..._nmse` divides each channel by its
     variance over the training data. Persistence keeps the first snapshot; climatology is the mean
-    of the training data.
+    of the training data. None stands where nothing was observed.
     """
 
     num_sequences: int
     horizon: int
     in_horizon_mse: float | None
     extrapolation_mse: float | None
-    full_mse: float
-    per_step_mse: tuple[float, ...]
+    full_mse: float | None
+    per_step_mse: tuple[float | None, ...]
     in_horizon_nmse: float | None
     extrapolation_nmse: float | None
-    full_nmse: float
-    per_step_nmse: tuple[float, ...]
-    persistence_mse: float
-    persistence_nmse: float
-    persistence_per_step_mse: tuple[float, ...]
-    climatology_mse: float
-    climatology_nmse: float
+    full_nmse: float | None
+    per_step_nmse: tuple[float | None, ...]
+    persistence_mse: float | None
+    persistence_nmse: float | None
+    persistence_per_step_mse: tuple[float | None, ...]
+    climatology_mse: float | None
+    climatology_nmse: float | None
     relative_l2: dict[str, float]
 
     @property
+    def improvements(self) -> dict[str, float]:
+        """How many times the error lies below that of each reference that could be computed."""
+        references = {
+            "persistence": self.persistence_nmse,
+            "climatology": self.climatology_nmse,
+        }
+        error = math.nan if self.full_nmse is None else self.full_nmse
+        return {
+            name: reference / error if error else math.inf
+            for name, reference in references.items()
+            if reference is not None and not math.isnan(reference)
+        }
+
+    @property
     def beats_references(self) -> bool:
-        """Whether the forecast is better than both persistence and climatology."""
-        return self.full_nmse < min(self.persistence_nmse, self.climatology_nmse)
+        """Whether the forecast is better than persistence and climatology."""
+        return all(ratio > 1 for ratio in self.improvements.values())
 
     def verdict(self) -> str:
         """One sentence a practitioner can act on."""
-        persistence = self.persistence_nmse / self.full_nmse
-        climatology = self.climatology_nmse / self.full_nmse
-        if self.beats_references:
-            return (
-                f"The forecast error is {persistence:.3g} times below persistence "
-                f"and {climatology:.3g} times below climatology."
-            )
-        better = [
-            name
-            for name, ratio in (("persistence", persistence), ("climatology", climatology))
-            if not ratio > 1
-        ]
-        return f"The forecast does not beat {' or '.join(better)}: do not use this model as it is."
+        unbeaten = [name for name, ratio in self.improvements.items() if not ratio > 1]
+        if unbeaten:
+            names = " or ".join(unbeaten)
+            return f"The forecast does not beat {names}: do not use this model as it is."
+        ratios = [f"{ratio:.3g} times below {name}" for name, ratio in self.improvements.items()]
+        return f"The forecast error is {' and '.join(ratios)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from smore.data.timeline import Timeline
@@ -16,12 +15,12 @@ from smore.data.timeline import Timeline
 
 @dataclass(frozen=True)
 class Scores:
-    """Errors per field entry; None for a window the data do not reach."""
+    """Errors per field entry; None for a window or step that nobody observed."""
 
     in_horizon: float | None
     extrapolation: float | None
-    full: float
-    per_step: tuple[float, ...]
+    full: float | None
+    per_step: tuple[float | None, ...]
 
 
 def score(squared: Tensor, count: Tensor, timeline: Timeline, horizon: int) -> Scores:
@@ -41,10 +40,9 @@ def score(squared: Tensor, count: Tensor, timeline: Timeline, horizon: int) -> S
         number = float(entries[window].sum())
         return float(total[window].sum()) / number if number else None
 
-    full = mean(slice(None))
     return Scores(
         in_horizon=mean(slice(0, horizon - 1)),
         extrapolation=mean(slice(horizon - 1, None)),
-        full=torch.nan if full is None else full,
-        per_step=tuple((total / entries).tolist()),
+        full=mean(slice(None)),
+        per_step=tuple(mean(slice(step, step + 1)) for step in range(len(total))),
     )

@@ -35,23 +35,29 @@ class MeshStudy:
 
     epochs: int
     num_sequences: int
-    full_grid_mse: float
-    halves_mse: float
+    full_grid_mse: float | None
+    halves_mse: float | None
     fine_mse: float
-    persistence_mse: float
+    persistence_mse: float | None
     seconds_full_grid: float
     seconds_halves: float
 
     @property
     def halves_ratio(self) -> float:
-        return self.halves_mse / self.full_grid_mse
+        return _ratio(self.halves_mse, self.full_grid_mse)
 
     @property
     def fine_ratio(self) -> float:
-        return self.fine_mse / self.full_grid_mse
+        return _ratio(self.fine_mse, self.full_grid_mse)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"halves_ratio": self.halves_ratio, "fine_ratio": self.fine_ratio}
+
+
+def _ratio(error: float | None, reference: float | None) -> float:
+    assert error is not None
+    assert reference is not None
+    return error / reference
 
 
 def study_meshes(
