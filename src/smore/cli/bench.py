@@ -16,6 +16,8 @@ from smore.presets import preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
 
+Results = Annotated[Path | None, typer.Option(help="Append the result to this CSV file.")]
+
 
 @app.callback()
 def benches() -> None:
@@ -30,10 +32,13 @@ def epoch(
     columns: Annotated[
         int, typer.Option(help="Snapshots the textbook side is timed on, then scaled up.")
     ] = 20,
+    results: Results = None,
     as_json: Json = False,
 ) -> None:
     """Time the decoder part of one epoch: snapshot by snapshot against the affine engine."""
     result = bench_epoch(preset(preset_name), columns)
+    if results is not None:
+        append_row(results, result.to_dict())
     if as_json:
         print_json(result.to_dict())
         return
@@ -58,7 +63,7 @@ def meshes(
     epochs: Annotated[int, typer.Option(help="Epochs of each of the two fits.")] = 1000,
     num_train: Annotated[int, typer.Option(help="Simulated training trajectories.")] = 256,
     seed: Annotated[int, typer.Option(help="Seed of weights and of the halves.")] = 0,
-    results: Annotated[Path | None, typer.Option(help="Append to this CSV file.")] = None,
+    results: Results = None,
     as_json: Json = False,
 ) -> None:
     """Train Wave on the full grid and on random halves of it; compare, also on a finer grid."""
