@@ -87,7 +87,7 @@ def test_a_forecast_at_points_of_a_file(folder):
         *("forecast", "flow.smore", "sensors.nc", "--points", "sensors.nc", "-o", "there.zarr"),
         folder=folder,
     )
-    forecast = xr.open_zarr(folder / "there.zarr")
+    forecast = xr.open_zarr(folder / "there.zarr", consolidated=False)
     assert forecast.sizes["point"] == 20
     assert forecast.sizes["time"] == 10
 

@@ -43,7 +43,7 @@ def test_conservation_penalty_and_gradient_equal_the_sum_over_all_indices(kind, 
 def test_penalty_bounds_the_energy_defect():
     """|Σ y_i yᵀQ⁽ⁱ⁾y| <= √L_reg,cons / 3 ‖y‖³ (paper, equation soft_defect_bound)."""
     dynamics = dynamics_of("low-rank")
-    defect = float(conservation_penalty(dynamics).detach().sqrt()) / 3
+    defect = conservation_penalty(dynamics).sqrt().item() / 3
     states = torch.randn(1000, DIM, dtype=torch.float64)
     energy = (states * dynamics.quadratic(states)).sum(-1).abs()
     assert (energy <= defect * states.norm(dim=-1) ** 3 * (1 + 1e-12)).all()
@@ -54,7 +54,7 @@ def test_energy_preserving_slices_have_no_penalty():
     skew = torch.randn(DIM, DIM, DIM, dtype=torch.float64)
     with torch.no_grad():  # Q⁽ⁱ⁾_jk antisymmetric in (i, j): y·Q(y, y) = 0
         dynamics.tensor.copy_(skew - skew.transpose(0, 1))
-    assert float(conservation_penalty(dynamics)) == pytest.approx(0.0, abs=1e-20)
+    assert conservation_penalty(dynamics).item() == pytest.approx(0.0, abs=1e-20)
 
 
 def test_eigenvalue_penalty_counts_positive_eigenvalues_only():
@@ -63,10 +63,10 @@ def test_eigenvalue_penalty_counts_positive_eigenvalues_only():
         dynamics.linear.copy_(torch.diag(torch.tensor([2.0, -5.0, 1.0])))
         dynamics.linear[0, 1] += 7.0  # a skew part does not count
         dynamics.linear[1, 0] -= 7.0
-    assert float(eigenvalue_penalty(dynamics)) == pytest.approx(3 / 4)
+    assert eigenvalue_penalty(dynamics).item() == pytest.approx(3 / 4)
     with torch.no_grad():
         dynamics.linear.copy_(-torch.eye(3))
-    assert float(eigenvalue_penalty(dynamics)) == 0.0
+    assert eigenvalue_penalty(dynamics).item() == 0.0
 
 
 def test_eigenvalue_penalty_gradient_is_the_projector_on_growing_directions():
@@ -79,5 +79,5 @@ def test_eigenvalue_penalty_gradient_is_the_projector_on_growing_directions():
 
 
 def test_dynamics_without_the_structure_have_no_penalty():
-    assert float(eigenvalue_penalty(MLPDynamics(4, 8))) == 0.0
-    assert float(conservation_penalty(LinearDynamics(4))) == 0.0
+    assert eigenvalue_penalty(MLPDynamics(4, 8)).item() == 0.0
+    assert conservation_penalty(LinearDynamics(4)).item() == 0.0
