@@ -37,6 +37,8 @@ class Block:
         snapshots: (snapshots,) rows of the latent table; channels of a snapshot are adjacent.
         num_channels: channels per snapshot.
         observed: (points, snapshots · channels) booleans, or None when every value is known.
+        loading: (snapshots · channels,) how much of the decoder's offset each column carries: 1 for
+            a snapshot, 0 for a direction in which snapshots differ. None means 1 for all.
     """
 
     coords: Tensor
@@ -45,6 +47,7 @@ class Block:
     snapshots: Tensor
     num_channels: int
     observed: Tensor | None = None
+    loading: Tensor | None = None
 
     @property
     def num_points(self) -> int:
@@ -64,6 +67,11 @@ class Block:
                 values=self.values[piece],
                 observed=None if self.observed is None else self.observed[piece],
             )
+
+    @property
+    def offset_loading(self) -> Tensor:
+        """`loading`, written out."""
+        return self.values.new_ones(self.values.shape[1]) if self.loading is None else self.loading
 
     def codes(self, latents: Tensor) -> Tensor:
         """This block's latent codes, one row per column: (all snapshots, C, p) -> (columns, p)."""

@@ -22,7 +22,7 @@ from smore.decoder.network import Decoder
 
 
 def scaled_residual(basis: Basis, chunk: Block, codes: Tensor, scale: Tensor) -> Tensor:
-    """(J₀ z + c₀ - u) · scale for every point and column; 0 where nothing was observed.
+    """(J₀ z + λ c₀ - u) · scale for every point and column; 0 where nothing was observed.
 
     Args:
         basis: the decoder at the chunk's points.
@@ -31,7 +31,7 @@ def scaled_residual(basis: Basis, chunk: Block, codes: Tensor, scale: Tensor) ->
         scale: (columns,) factor of each column.
     """
     residual = basis.modes @ (codes * scale[:, None]).T
-    residual.addr_(basis.offset, scale)
+    residual.addr_(basis.offset, chunk.offset_loading * scale)
     residual.addcmul_(chunk.values, scale, value=-1)
     if chunk.observed is not None:
         residual.mul_(chunk.observed)
@@ -67,18 +67,32 @@ def accumulate_reconstruction(
         code_gradient = torch.zeros_like(codes)
         for chunk in block.chunks(chunk_size):
             basis = decoder.basis(chunk.coords)
-            with torch.no_grad():
-                residual = scaled_residual(basis, chunk, codes, scale)
-                loss += float(torch.linalg.vector_norm(residual)) ** 2
-                code_gradient.addmm_(residual.T, basis.modes)
-                gradients = (2 * (residual @ scale), 2 * (residual @ (codes * scale[:, None])))
-                del residual
-            torch.autograd.backward((basis.offset, basis.modes), gradients)
-        code_gradient *= 2 * scale[:, None]
+            loss += backpropagate_residual(basis, chunk, codes, scale, code_gradient)
         latent_gradient.index_add_(
             0, block.snapshots, code_gradient.unflatten(0, (-1, block.num_channels))
         )
     return loss, latent_gradient
+
+
+def backpropagate_residual(
+    basis: Basis, chunk: Block, codes: Tensor, scale: Tensor, code_gradient: Tensor | None = None
+) -> float:
+    """‖residual · scale‖² of a chunk; adds its gradient to the decoder's `.grad`.
+
+    Adds that of the codes to `code_gradient` (columns, p), if given.
+    """
+    with torch.no_grad():
+        residual = scaled_residual(basis, chunk, codes, scale)
+        loss = float(torch.linalg.vector_norm(residual)) ** 2
+        if code_gradient is not None:
+            code_gradient.addcmul_(residual.T @ basis.modes, scale[:, None], value=2)
+        gradients = (
+            2 * (residual @ (chunk.offset_loading * scale)),
+            2 * (residual @ (codes * scale[:, None])),
+        )
+        del residual
+    torch.autograd.backward((basis.offset, basis.modes), gradients)
+    return loss
 
 
 @torch.no_grad()

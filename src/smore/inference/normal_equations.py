@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from smore.data.blocks import Block
-from smore.decoder import Decoder
+from smore.decoder import Basis, Decoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,26 +50,39 @@ def normal_equations(
 
 
 def _block_equations(decoder: Decoder, block: Block, chunk_size: int | None) -> NormalEquations:
-    shape = (len(block.snapshots), block.num_channels)
-    dim = decoder.latent_dim
-    masked = block.observed is not None
-    gram = torch.zeros(*(shape if masked else (1, 1)), dim, dim, dtype=torch.float64)
-    moment = torch.zeros(*shape, dim, dtype=torch.float64)
-    energy = torch.zeros(shape, dtype=torch.float64)
-    count = torch.zeros(shape, dtype=torch.float64)
-    for chunk in block.chunks(chunk_size):
-        basis = decoder.basis(chunk.coords)
-        modes = basis.modes.to("cpu", torch.float64)
-        target = (chunk.values - basis.offset[:, None]).to("cpu", torch.float64)
-        if chunk.observed is None:
-            gram += modes.T @ modes
-            count += chunk.num_points
-        else:
-            observed = chunk.observed.to("cpu", torch.float64)
-            target *= observed
-            for column, mask in enumerate(observed.T):  # a p x p matrix each, one at a time
-                gram.view(-1, dim, dim)[column] += (modes * mask[:, None]).T @ modes
-            count += observed.sum(0).view(shape)
-        moment += (target.T @ modes).view(*shape, dim)
-        energy += target.square().sum(0).view(shape)
-    return NormalEquations(block.snapshots.cpu(), gram, moment, energy, count)
+    equations = [
+        chunk_equations(decoder.basis(chunk.coords), chunk) for chunk in block.chunks(chunk_size)
+    ]
+    total = equations[0]
+    for each in equations[1:]:
+        total.gram.add_(each.gram)
+        total.moment.add_(each.moment)
+        total.energy.add_(each.energy)
+        total.count.add_(each.count)
+    return total
+
+
+@torch.no_grad()
+def chunk_equations(basis: Basis, chunk: Block) -> NormalEquations:
+    """The part of a block's normal equations that a chunk of its points contributes."""
+    shape = (len(chunk.snapshots), chunk.num_channels)
+    modes = basis.modes.to("cpu", torch.float64)
+    dim = modes.shape[1]
+    offset = torch.outer(basis.offset, chunk.offset_loading)
+    target = (chunk.values - offset).to("cpu", torch.float64)
+    if chunk.observed is None:
+        gram = (modes.T @ modes)[None, None]
+        count = torch.full(shape, float(chunk.num_points), dtype=torch.float64)
+    else:
+        observed = chunk.observed.to("cpu", torch.float64)
+        target *= observed
+        gram = torch.stack([(modes * mask[:, None]).T @ modes for mask in observed.T])
+        gram = gram.view(*shape, dim, dim)
+        count = observed.sum(0).view(shape)
+    return NormalEquations(
+        snapshots=chunk.snapshots.cpu(),
+        gram=gram,
+        moment=(target.T @ modes).view(*shape, dim),
+        energy=target.square().sum(0).view(shape),
+        count=count,
+    )
