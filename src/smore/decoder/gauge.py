@@ -1,0 +1,59 @@
+"""Changing the latent coordinates without changing any field.
+
+With z = A y + s the decoder c₀ + J₀ z becomes (c₀ + J₀ s) + (J₀ A) y: another decoder of the same
+kind, with FiLM matrices M_l A and biases b_l + M_l s. Coordinates are therefore free to choose, and
+L2-orthonormal modes make the norm of the latent the norm of u - c₀.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from smore.data import Block
+from smore.decoder.network import FilterNetwork
+
+
+@torch.no_grad()
+def change_gauge(decoder: FilterNetwork, matrix: Tensor, shift: Tensor) -> None:
+    """Let z = matrix y + shift and make `decoder` a function of y.
+
+    Args:
+        decoder: changed in place.
+        matrix: (p, p) float64, invertible.
+        shift: (p,) float64.
+    """
+    for modulation, bias in zip(decoder.modulations, decoder.biases, strict=True):
+        old = modulation.to("cpu", torch.float64)
+        bias.add_((old @ shift).to(bias))
+        modulation.copy_((old @ matrix).to(modulation))
+
+
+@torch.no_grad()
+def mode_gram(decoder: FilterNetwork, blocks: Sequence[Block], chunk_size: int | None) -> Tensor:
+    """∫ J₀ᵀ J₀ dx / |Ω| (p, p) by the blocks' quadrature weights, in float64."""
+    gram = torch.zeros(decoder.latent_dim, decoder.latent_dim, dtype=torch.float64)
+    measure = 0.0
+    for block in blocks:
+        for chunk in block.chunks(chunk_size):
+            modes = decoder.basis(chunk.coords).modes.to("cpu", torch.float64)
+            weights = chunk.weights.to("cpu", torch.float64)
+            gram += modes.T @ (weights[:, None] * modes)
+            measure += float(weights.sum())
+    return gram / measure
+
+
+def orthonormal_gauge(gram: Tensor, codes: Tensor) -> Tensor:
+    """The matrix A (p, p) that makes modes orthonormal and orders them by energy.
+
+    Args:
+        gram: Gram matrix of the modes.
+        codes: (..., p) latents in the old coordinates; their second moment sets the order.
+    """
+    floor = 1e-14 * gram.diagonal().mean()
+    root = torch.linalg.cholesky(gram + floor * torch.eye(len(gram), dtype=gram.dtype))
+    whitened = codes.reshape(-1, len(gram)).to("cpu", torch.float64) @ root  # y = rootᵀ z
+    _, directions = torch.linalg.eigh(whitened.T @ whitened)
+    return torch.linalg.solve_triangular(root.T, directions.flip(1), upper=True)
