@@ -42,7 +42,7 @@ def test_parameters_and_zero_weights_add_up_to_the_papers_count(row):
 @pytest.mark.parametrize("row", PAPER, ids=NAMES)
 def test_settings_are_those_of_the_paper(row):
     name, _, _, latent, hidden, layers, width, rank, batch, fit_steps, _ = row
-    settings = preset_settings(name)
+    settings = preset_settings(name, recipe="paper")
     expected = {
         "latent_dim": latent,
         "hidden_dim": hidden,
@@ -53,14 +53,14 @@ def test_settings_are_those_of_the_paper(row):
         "fit_steps": fit_steps,
         "dynamics": {"dino": "mlp"}.get(name.split("-")[1], name.split("-")[1]),
         "frequency_scale": 64.0,
-        "integrator": "rk4-38",
+        "stepping": "rk4-38",
         "substeps": 1,
         "gradient": "direct",
         "normalization": "none",
         "train_length": 10,
         "window": 10,
         "epochs": 5000,
-        "decoder_rate": 1e-2,
+        "decoder_learning_rate": 1e-2,
         "dynamics_rate": 1e-3,
         "latent_rate": 1e-3,
         "fit_rate": 1e-2,

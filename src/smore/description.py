@@ -24,6 +24,7 @@ class TrainingRecord(BaseModel):
     epochs_run: int
     seconds: float
     history: tuple[tuple[int, float], ...]
+    findings: dict[str, float] = {}
 
 
 class MeshLayout(BaseModel):

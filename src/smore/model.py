@@ -27,8 +27,8 @@ from smore.presets import preset_settings
 from smore.progress import ProgressLine
 from smore.settings import Settings
 from smore.surrogate import Surrogate
+from smore.training import Trained, train_fast, train_paper
 from smore.training.algorithm1 import Losses
-from smore.training.paper import Trained, train_paper
 from smore.training.preparation import Prepared, assemble, prepare
 
 Data = Trajectories | xr.Dataset | str | os.PathLike[str]
@@ -261,6 +261,12 @@ def _train(prepared: Prepared, device: torch.device, progress: bool) -> Trained:
     generator = torch.Generator().manual_seed(settings.seed)
     decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
     dynamics = build_dynamics(settings, problem.num_channels, generator).to(device)
+    if settings.recipe == "fast":
+        total = settings.decoder_steps + settings.dynamics_steps
+        with ProgressLine("training", total, shown=progress) as line:
+            return train_fast(
+                problem, decoder, dynamics, settings, generator=generator, status=line.update
+            )
     latest = ""
     with ProgressLine("training", settings.epochs, shown=progress) as line:
 

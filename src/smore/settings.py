@@ -30,7 +30,9 @@ class Settings(BaseModel):
     dynamics: DynamicsKind = Field("koopman", description="form of the latent dynamics")
     rank: int | None = Field(None, ge=1, description="κ of the low-rank quadratic term (lrlq)")
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
-    integrator: Literal["rk4", "rk4-38", "exact"] = Field("rk4-38", description="time stepping")
+    integrator: Literal["rk4", "rk4-38", "exact"] | None = Field(
+        None, description="time stepping; default: exact for fast koopman, else rk4-38"
+    )
     substeps: int = Field(1, ge=1, description="integrator steps per output interval")
     gradient: Literal["direct", "adjoint"] = Field("direct", description="gradient of a rollout")
 
@@ -51,14 +53,20 @@ class Settings(BaseModel):
         0.1, ge=0, lt=1, description="share of the training data that selects the checkpoint"
     )
 
+    # How the model is trained; steps belong to the fast recipe.
+    recipe: Literal["paper", "fast"] = Field("paper", description="how the model is trained")
+    decoder_steps: int = Field(600, ge=1, description="steps of variable projection")
+    dynamics_steps: int = Field(1000, ge=1, description="steps of the rollout fit")
+
     # Algorithm 1.
-    recipe: Literal["paper"] = Field("paper", description="how the model is trained")
     epochs: int = Field(5000, ge=1, description="passes over all training sequences")
     batch_size: int = Field(32, ge=1, description="sequences per minibatch")
     chunk_size: int | None = Field(
         None, ge=1, description="points decoded at once (Algorithm 2, PM64 is 64); default: all"
     )
-    decoder_rate: float = Field(1e-2, gt=0, description="learning rate of the decoder")
+    decoder_rate: float | None = Field(
+        None, gt=0, description="learning rate of the decoder; default: 1e-2 (paper), 5e-3 (fast)"
+    )
     dynamics_rate: float = Field(1e-3, gt=0, description="learning rate of the dynamics")
     latent_rate: float = Field(1e-3, gt=0, description="learning rate of the latent table")
     eig_weight: float = Field(1e-7, ge=0, description="β_eig, weight of L_reg,eig; 0 switches off")
@@ -92,13 +100,24 @@ class Settings(BaseModel):
     def _settings_agree(self) -> Settings:
         if self.integrator == "exact" and self.dynamics != "koopman":
             raise ValueError("integrator 'exact' needs dynamics 'koopman'; use 'rk4' or 'rk4-38'")
-        if self.gradient == "adjoint" and self.integrator != "rk4-38":
+        if self.gradient == "adjoint" and self.integrator not in (None, "rk4-38"):
             raise ValueError("gradient 'adjoint' needs integrator 'rk4-38'")
         if self.rank is not None and self.dynamics != "lrlq":
             raise ValueError(f"rank belongs to dynamics 'lrlq', not to {self.dynamics!r}")
         if self.dynamics_hidden_dim is not None and self.dynamics != "mlp":
             raise ValueError(f"dynamics_hidden_dim belongs to 'mlp', not to {self.dynamics!r}")
         return self
+
+    @property
+    def stepping(self) -> str:
+        """The integrator, chosen by recipe and dynamics where the user did not."""
+        exact = self.recipe == "fast" and self.dynamics == "koopman"
+        return self.integrator or ("exact" if exact else "rk4-38")
+
+    @property
+    def decoder_learning_rate(self) -> float:
+        """The decoder's learning rate, chosen by recipe where the user did not."""
+        return self.decoder_rate or (5e-3 if self.recipe == "fast" else 1e-2)
 
     @classmethod
     def of(cls, **values: Any) -> Settings:

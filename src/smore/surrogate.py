@@ -83,7 +83,7 @@ class Surrogate:
             state.flat.to(next(self.dynamics.parameters())),
             torch.as_tensor(intervals / settings.time_scale),
             longest_step=self.description.time_step / settings.time_scale,
-            method=settings.integrator,
+            method=settings.stepping,
             substeps=settings.substeps,
         )
         if not bool(torch.isfinite(latents).all()):

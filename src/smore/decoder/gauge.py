@@ -32,17 +32,22 @@ def change_gauge(decoder: FilterNetwork, matrix: Tensor, shift: Tensor) -> None:
 
 
 @torch.no_grad()
-def mode_gram(decoder: FilterNetwork, blocks: Sequence[Block], chunk_size: int | None) -> Tensor:
-    """∫ J₀ᵀ J₀ dx / |Ω| (p, p) by the blocks' quadrature weights, in float64."""
+def mode_gram(
+    decoder: FilterNetwork, blocks: Sequence[Block], chunk_size: int | None
+) -> tuple[Tensor, Tensor]:
+    """∫ J₀ᵀ J₀ dx / |Ω| (p, p) and ∫ J₀ᵀ c₀ dx / |Ω| (p,), by the blocks' weights, in float64."""
     gram = torch.zeros(decoder.latent_dim, decoder.latent_dim, dtype=torch.float64)
+    offset = torch.zeros(decoder.latent_dim, dtype=torch.float64)
     measure = 0.0
     for block in blocks:
         for chunk in block.chunks(chunk_size):
-            modes = decoder.basis(chunk.coords).modes.to("cpu", torch.float64)
+            basis = decoder.basis(chunk.coords)
+            modes = basis.modes.to("cpu", torch.float64)
             weights = chunk.weights.to("cpu", torch.float64)
             gram += modes.T @ (weights[:, None] * modes)
+            offset += modes.T @ (weights * basis.offset.to("cpu", torch.float64))
             measure += float(weights.sum())
-    return gram / measure
+    return gram / measure, offset / measure
 
 
 def orthonormal_gauge(gram: Tensor, codes: Tensor) -> Tensor:

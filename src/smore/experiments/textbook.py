@@ -109,7 +109,9 @@ class Textbook:
         ]
         # Without a gradient a tensor is passed over: a latent steps only when its batch is visited.
         self.latent_optimizer = torch.optim.Adam(self.latents, lr=settings.latent_rate)
-        self.decoder_optimizer = torch.optim.Adam(decoder.parameters(), lr=settings.decoder_rate)
+        self.decoder_optimizer = torch.optim.Adam(
+            decoder.parameters(), lr=settings.decoder_learning_rate
+        )
         self.dynamics_optimizer = torch.optim.Adam(dynamics.parameters(), lr=settings.dynamics_rate)
 
     def epoch(self, batches: list[Tensor], anchors: Tensor) -> TextbookLosses:

@@ -51,7 +51,9 @@ class Algorithm1:
             weight.new_zeros(num_snapshots, problem.num_channels, decoder.latent_dim)
         )
         self.latent_optimizer = torch.optim.Adam([self.latents], lr=settings.latent_rate)
-        self.decoder_optimizer = torch.optim.Adam(decoder.parameters(), lr=settings.decoder_rate)
+        self.decoder_optimizer = torch.optim.Adam(
+            decoder.parameters(), lr=settings.decoder_learning_rate
+        )
         self.dynamics_optimizer = torch.optim.Adam(dynamics.parameters(), lr=settings.dynamics_rate)
 
     def state(self) -> list[Tensor]:
@@ -113,7 +115,7 @@ class Algorithm1:
         advance = step_map(
             self.dynamics,
             timeline.steps,
-            method=settings.integrator,
+            method=settings.stepping,
             substeps=settings.substeps,
             gradient=settings.gradient,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +31,11 @@ def median_step(trajectories: Trajectories) -> float:
 def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Settings:
     """`settings` with the sizes of decoder and dynamics filled in where they are None."""
     latent_dim = settings.latent_dim or choose_latent_dim(blocks, settings.seed)
-    chosen: dict[str, int] = {"latent_dim": latent_dim}
+    chosen: dict[str, Any] = {"latent_dim": latent_dim}
+    chosen |= {
+        "integrator": settings.stepping,
+        "decoder_rate": settings.decoder_learning_rate,
+    }
     if settings.hidden_dim is None:
         chosen["hidden_dim"] = int(np.clip(2 * round(0.75 * latent_dim), *HIDDEN_RANGE))
     dim = num_channels * latent_dim

@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
 
 from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics, draw_anchors, teacher_forcing_probability
@@ -17,31 +15,9 @@ from smore.settings import Settings
 from smore.training.algorithm1 import Algorithm1, Losses, draw_batches
 from smore.training.problem import TrainingProblem
 from smore.training.selection import ForecastError
+from smore.training.trained import Trained
 
 Progress = Callable[[int, Losses, float | None], None]
-
-
-@dataclass
-class Trained:
-    """Networks and latents after training.
-
-    Args:
-        decoder: the decoder of the selected epoch.
-        dynamics: the dynamics of the selected epoch.
-        latents: (snapshots, channels, p) its latent table.
-        epoch: the selected epoch, counted from 0.
-        epochs_run: epochs completed.
-        history: (epoch, forecast error) of every evaluation stage.
-        divergence: why training ended early, if it did.
-    """
-
-    decoder: Decoder
-    dynamics: LatentDynamics
-    latents: Tensor
-    epoch: int
-    epochs_run: int = 0
-    history: list[tuple[int, float]] = field(default_factory=list)
-    divergence: DivergenceError | None = None
 
 
 def train_paper(

@@ -20,14 +20,15 @@ from smore.data import (
 )
 from smore.decoder.residual import squared_errors
 from smore.description import Description, MeshLayout, TrainingRecord
+from smore.errors import SettingsError
 from smore.inference import LatentPrior, noise_variance, normal_equations
 from smore.inference.observations import align
 from smore.settings import Settings
 from smore.surrogate import Surrogate
 from smore.training.defaults import median_step, resolve
-from smore.training.paper import Trained
 from smore.training.problem import TrainingProblem
 from smore.training.selection import ForecastError
+from smore.training.trained import Trained
 
 # A training mesh up to this size is stored with the model, as the default place of its forecasts.
 STORED_POINTS = 2**18
@@ -64,7 +65,13 @@ def prepare(
     """Hold out validation data, cut windows, normalise, and decide open settings."""
     require_snapshots(trajectories, 2)
     selection = "given data"
-    if select_on is None:
+    if settings.recipe == "fast":
+        if select_on is not None:
+            raise SettingsError(
+                "select_on belongs to recipe 'paper': the fast recipe selects on its training data"
+            )
+        selection = "training data"
+    elif select_on is None:
         trajectories, select_on = hold_out(trajectories, settings)
         selection = "last epoch" if select_on is None else "validation split"
     else:
@@ -157,6 +164,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
             epochs_run=trained.epochs_run,
             seconds=seconds,
             history=tuple(trained.history),
+            findings=trained.findings,
         ),
         mesh=layout,
     )

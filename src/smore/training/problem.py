@@ -20,12 +20,15 @@ class TrainingProblem:
         timeline: which snapshot comes when.
         num_channels: components of the field.
         num_values: (sequences,) observed values of each sequence.
+        groups: (sequences,) which trajectory each was cut from; with a single trajectory each
+            sequence counts for itself.
     """
 
     blocks: list[Block]
     timeline: Timeline
     num_channels: int
     num_values: Tensor
+    groups: Tensor
 
     @classmethod
     def of(
@@ -42,6 +45,8 @@ class TrainingProblem:
             sequence.fields.size if sequence.observed is None else int(sequence.observed.sum())
             for sequence in trajectories.sequences
         ]
+        single = len(set(trajectories.groups)) == 1
+        groups = range(len(trajectories)) if single else trajectories.groups
         return cls(
             blocks=make_blocks(
                 trajectories, normalization, coordinate_map, dtype=dtype, device=device
@@ -49,6 +54,7 @@ class TrainingProblem:
             timeline=Timeline.of(trajectories, time_scale),
             num_channels=trajectories.num_channels,
             num_values=torch.tensor(num_values, dtype=torch.float64),
+            groups=torch.tensor(groups),
         )
 
     @property

@@ -57,7 +57,7 @@ class ForecastError:
             state.flat.to(next(dynamics.parameters())),
             timeline.steps,
             longest_step=self.longest_step,
-            method=settings.integrator,
+            method=settings.stepping,
             substeps=settings.substeps,
         )
         latents = timeline.scatter(forecast).unflatten(-1, (-1, decoder.latent_dim))

@@ -1,0 +1,187 @@
+"""`recipe="fast"`: decoder first, dynamics second, each by what solves it best.
+
+The dynamics never feed back into the decoder, so nothing is lost by fitting one after the other:
+the decoder by variable projection, then a gauge in which modes are orthonormal, then the dynamics
+of the latents, in closed form where they are linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from smore.data import Block
+from smore.decoder import FilterNetwork
+from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
+from smore.dynamics import LatentDynamics, LinearDynamics
+from smore.inference import normal_equations
+from smore.settings import Settings
+from smore.stability import conservation_penalty, eigenvalue_penalty
+from smore.training.compression import compress
+from smore.training.linear_fit import Transitions, real_generator
+from smore.training.problem import TrainingProblem
+from smore.training.rollout_fit import fit_rollouts
+from smore.training.trained import Trained
+from smore.training.variable_projection import fit_decoder, solve_codes
+
+Status = Callable[[int, str], None]
+
+
+def train_fast(
+    problem: TrainingProblem,
+    decoder: FilterNetwork,
+    dynamics: LatentDynamics,
+    settings: Settings,
+    *,
+    generator: torch.Generator,
+    status: Status,
+) -> Trained:
+    """Train `decoder`, then `dynamics`, in place.
+
+    Args:
+        problem: the training data.
+        decoder: fresh decoder.
+        dynamics: fresh dynamics.
+        settings: steps, rates, integrator.
+        generator: draws sketches and anchors.
+        status: told the steps done and how it goes.
+    """
+    findings = _fit_decoder(problem, decoder, settings, generator, status)
+    latents = _orthonormal_latents(problem, decoder, settings)
+    uniform = len(torch.unique(problem.timeline.steps[problem.timeline.valid[:, 1:]])) == 1
+    if isinstance(dynamics, LinearDynamics) and uniform:
+        more = _fit_linear(problem, dynamics, latents)
+        status(settings.decoder_steps + settings.dynamics_steps, "")
+    else:
+        more = _fit_rollouts(problem, dynamics, latents, settings, generator, status)
+    return Trained(
+        decoder=decoder,
+        dynamics=dynamics,
+        latents=latents.to(next(decoder.parameters())),
+        epoch=settings.decoder_steps - 1,
+        epochs_run=settings.decoder_steps,
+        findings=findings | more,
+    )
+
+
+def _fit_decoder(
+    problem: TrainingProblem,
+    decoder: FilterNetwork,
+    settings: Settings,
+    generator: torch.Generator,
+    status: Status,
+) -> dict[str, float]:
+    """Variable projection on compressed blocks; the error beside the POD limit."""
+    total = float(problem.num_values.sum())
+    blocks: list[Block] = []
+    weights: list[float] = []
+    limit = rest = 0.0
+    for block in problem.blocks:
+        share = block.values.numel() / total
+        if block.observed is None and block.values.shape[1] > 2 * decoder.latent_dim:
+            compressed = compress(block, decoder.latent_dim, generator)
+            blocks.append(compressed.block)
+            weights.append(share / block.num_points)
+            limit += share * compressed.pod_limit(decoder.latent_dim)
+            rest += share * compressed.rest
+        else:
+            blocks.append(block)
+            weights.append(1 / total)
+
+    def progress(step: int, loss: float) -> None:
+        status(step + 1, f"decoder error {loss + rest:.2e} (best possible {limit:.2e})")
+
+    fitted = fit_decoder(
+        decoder,
+        blocks,
+        weights,
+        num_steps=settings.decoder_steps,
+        adam_rate=settings.decoder_learning_rate,
+        muon_rate=settings.decoder_learning_rate,
+        chunk_size=settings.chunk_size,
+        progress=progress,
+    )
+    findings = {"decoder_error": fitted.last_loss + rest}
+    if len(problem.blocks) == 1 and limit > 0:
+        findings["pod_limit"] = limit
+    return findings
+
+
+@torch.no_grad()
+def _orthonormal_latents(
+    problem: TrainingProblem, decoder: FilterNetwork, settings: Settings
+) -> Tensor:
+    """Least-squares latents (snapshots, channels, p) in the L2-orthonormal gauge, float64.
+
+    What the offset and the modes have in common goes to the latents, so that they are those of the
+    whole field.
+    """
+    num_snapshots = problem.timeline.num_snapshots
+    shape = (num_snapshots, problem.num_channels, decoder.latent_dim)
+    latents = torch.empty(shape, dtype=torch.float64)
+    for equations in normal_equations(decoder, problem.blocks, settings.chunk_size):
+        latents[equations.snapshots] = solve_codes(equations)
+    gram, offset = mode_gram(decoder, problem.blocks, settings.chunk_size)
+    shift = -torch.linalg.lstsq(gram, offset[:, None], driver="gelsd").solution[:, 0]
+    matrix = orthonormal_gauge(gram, latents - shift)
+    change_gauge(decoder, matrix, shift)
+    return torch.linalg.solve(matrix, (latents - shift).flatten(0, 1).T).T.view(shape)
+
+
+@torch.no_grad()
+def _fit_linear(
+    problem: TrainingProblem, dynamics: LinearDynamics, latents: Tensor
+) -> dict[str, float]:
+    """The generator in closed form."""
+    timeline = problem.timeline
+    trajectories = timeline.gather(latents.flatten(1))
+    matrix, ridge = Transitions(trajectories, timeline, problem.groups).cross_validate()
+    step = float(timeline.steps[timeline.valid[:, 1:]][0])
+    generator, change = real_generator(matrix, step)
+    dynamics.linear.copy_(generator)
+    return {"ridge": ridge, "generator_change": change}
+
+
+def _fit_rollouts(
+    problem: TrainingProblem,
+    dynamics: LatentDynamics,
+    latents: Tensor,
+    settings: Settings,
+    generator: torch.Generator,
+    status: Status,
+) -> dict[str, float]:
+    timeline = problem.timeline
+    weight = next(dynamics.parameters())
+    trajectories = timeline.gather(latents.flatten(1)).to(weight)
+
+    def penalty(field: LatentDynamics) -> Tensor:
+        return settings.eig_weight * eigenvalue_penalty(
+            field
+        ) + settings.cons_weight * conservation_penalty(field)
+
+    def progress(step: int, loss: float, error: float) -> None:
+        done = settings.decoder_steps + step + 1
+        status(done, f"rollout error {loss:.2e}, held out {error:.2e}")
+
+    error = fit_rollouts(
+        dynamics,
+        trajectories,
+        timeline,
+        _held_out(problem.groups, settings.validation_fraction),
+        settings,
+        num_steps=settings.dynamics_steps,
+        rate=settings.dynamics_rate,
+        generator=generator,
+        penalty=penalty,
+        progress=progress,
+    )
+    return {"rollout_error": error}
+
+
+def _held_out(groups: Tensor, fraction: float) -> Tensor:
+    """Which sequences select the dynamics: those of the last trajectories."""
+    names = torch.unique(groups)
+    count = min(round(fraction * len(names)), len(names) - 1)
+    return torch.isin(groups, names[len(names) - count :])

@@ -1,0 +1,130 @@
+"""Dynamics by multi-step rollouts on known latents, with scheduled sampling."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from smore.data.timeline import Timeline
+from smore.dynamics import (
+    LatentDynamics,
+    StepMap,
+    draw_anchors,
+    rollout,
+    sampled_rollout,
+    step_map,
+    teacher_forcing_probability,
+)
+from smore.errors import DivergenceError
+from smore.settings import Settings
+
+WARM_UP = 20
+CHECK_EVERY = 20
+
+
+def fit_rollouts(
+    dynamics: LatentDynamics,
+    latents: Tensor,
+    timeline: Timeline,
+    held_out: Tensor,
+    settings: Settings,
+    *,
+    num_steps: int,
+    rate: float,
+    generator: torch.Generator,
+    penalty: Callable[[LatentDynamics], Tensor],
+    progress: Callable[[int, float, float], None] | None = None,
+) -> float:
+    """Minimise the rollout error over `latents`; keep the state that forecasts held-out ones best.
+
+    Args:
+        dynamics: trained in place.
+        latents: (sequences, longest, r) padded trajectories, about unit variance in total.
+        timeline: their lengths and steps.
+        held_out: (sequences,) booleans, which sequences select and do not train.
+        settings: integrator and clipping.
+        num_steps: optimiser steps, each over all training sequences.
+        rate: peak learning rate of a cosine schedule.
+        generator: draws the anchors of scheduled sampling.
+        penalty: added to the loss.
+        progress: called with the step, the training and the held-out error.
+
+    Returns:
+        The held-out error of what was kept (the training error if nothing is held out).
+    """
+    optimizer = torch.optim.Adam(dynamics.parameters(), rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer,
+        lambda step: (
+            min(1.0, (step + 1) / WARM_UP)
+            * max(0.5 * (1 + math.cos(math.pi * step / num_steps)), 1e-3)
+        ),
+    )
+    training = ~held_out
+    steps, valid = timeline.steps[training], timeline.valid[training]
+    targets = latents[training.to(latents.device)]
+    weight = valid.to(targets) / valid.sum() / targets.shape[-1]
+    best, lowest = copy.deepcopy(dynamics.state_dict()), math.inf
+    error = math.nan
+    for number in range(num_steps):
+        # The paper's schedule ends in free rollouts after 700 epochs, whatever the number of steps.
+        probability = teacher_forcing_probability(
+            int(700 * number / num_steps),
+            settings.teacher_forcing_start,
+            settings.teacher_forcing_decay,
+        )
+        anchors = draw_anchors(1, targets.shape[1], probability, generator)
+        advance = _advance(dynamics, steps, settings)
+        predictions = sampled_rollout(
+            advance, targets, anchors.expand(len(targets), -1).to(targets.device)
+        )
+        loss = ((predictions - targets).square().sum(-1) * weight).sum()
+        total = loss + penalty(dynamics)
+        if not bool(torch.isfinite(total)):
+            break
+        optimizer.zero_grad()
+        total.backward()
+        clip_grad_norm_(dynamics.parameters(), settings.clip_norm or math.inf)
+        optimizer.step()
+        schedule.step()
+        if (number + 1) % CHECK_EVERY == 0 or number + 1 == num_steps:
+            error = _forecast_error(dynamics, latents, timeline, held_out, settings)
+            if error < lowest:
+                best, lowest = copy.deepcopy(dynamics.state_dict()), error
+        if progress is not None:
+            progress(number, float(loss.detach()), error)
+    dynamics.load_state_dict(best)
+    if not math.isfinite(lowest):
+        raise DivergenceError(
+            "the latent dynamics diverged before they forecast anything; "
+            "try a smaller dynamics_rate or more substeps",
+            part="dynamics loss",
+        )
+    return lowest
+
+
+@torch.no_grad()
+def _forecast_error(
+    dynamics: LatentDynamics,
+    latents: Tensor,
+    timeline: Timeline,
+    held_out: Tensor,
+    settings: Settings,
+) -> float:
+    """Mean squared error per latent of free rollouts, on held-out sequences if there are any."""
+    chosen = held_out if bool(held_out.any()) else ~held_out
+    truth = latents[chosen.to(latents.device)]
+    valid = timeline.valid[chosen].to(truth)
+    advance = _advance(dynamics, timeline.steps[chosen], settings)
+    states = rollout(advance, truth[:, 0], truth.shape[1] - 1)
+    squared = ((states - truth).square().sum(-1) * valid)[:, 1:].sum()
+    return float(squared / valid[:, 1:].sum() / truth.shape[-1])
+
+
+def _advance(dynamics: LatentDynamics, steps: Tensor, settings: Settings) -> StepMap:
+    return step_map(dynamics, steps, method=settings.stepping, substeps=settings.substeps)

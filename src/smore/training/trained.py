@@ -1,0 +1,36 @@
+"""What a recipe returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from smore.decoder import Decoder
+from smore.dynamics import LatentDynamics
+from smore.errors import DivergenceError
+
+
+@dataclass
+class Trained:
+    """Networks and latents after training.
+
+    Args:
+        decoder: the selected decoder.
+        dynamics: the selected dynamics.
+        latents: (snapshots, channels, p) the latent table that goes with them.
+        epoch: the selected epoch or step, counted from 0.
+        epochs_run: epochs or steps completed.
+        history: (epoch, forecast error) of every evaluation stage.
+        divergence: why training ended early, if it did.
+        findings: numbers worth keeping, such as the decoder's error beside the POD limit.
+    """
+
+    decoder: Decoder
+    dynamics: LatentDynamics
+    latents: Tensor
+    epoch: int
+    epochs_run: int = 0
+    history: list[tuple[int, float]] = field(default_factory=list)
+    divergence: DivergenceError | None = None
+    findings: dict[str, float] = field(default_factory=dict)

@@ -1,0 +1,92 @@
+"""Closed-form linear dynamics against systems that are known."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.linalg import block_diag, expm
+
+from smore.data import Trajectories
+from smore.data.timeline import Timeline
+from smore.training.linear_fit import Transitions, real_generator
+
+STEP = 0.3
+
+
+def rotation(frequency, damping=0.0):
+    return np.array([[-damping, -frequency], [frequency, -damping]])
+
+
+GENERATORS = {
+    "rotations": block_diag(rotation(1.0), rotation(2.5, 0.1)),
+    "decay": np.diag([-0.1, -1.0, -3.0]),
+    "growth and a constant": np.diag([0.2, 0.0]),
+    "not normal": np.array([[-1.0, 30.0], [0.0, -2.0]]),
+    "a Jordan block": np.array([[-1.0, 1.0], [0.0, -1.0]]),
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_the_generator_of_a_flow_is_found(name):
+    generator = GENERATORS[name]
+    flow = torch.as_tensor(expm(STEP * generator))
+    found, change = real_generator(flow, STEP)
+    assert change < 1e-6
+    np.testing.assert_allclose(found.numpy(), generator, atol=1e-5 * np.abs(generator).max())
+
+
+def test_negative_eigenvalues_are_paired_and_the_change_is_told():
+    """-0.5 and -0.6 have no real logarithm apart; together they turn half around per step."""
+    matrix = torch.diag(torch.tensor([-0.5, -0.6, 0.9], dtype=torch.float64))
+    generator, change = real_generator(matrix, STEP)
+    flow = expm(STEP * generator.numpy())
+    np.testing.assert_allclose(
+        np.sort(np.linalg.eigvals(flow).real), [-(0.3**0.5), -(0.3**0.5), 0.9]
+    )
+    assert 0 < change < 0.1
+    assert change == pytest.approx(np.linalg.norm(flow - matrix.numpy()) / matrix.norm().item())
+
+
+def test_a_lone_negative_eigenvalue_is_made_small():
+    matrix = torch.diag(torch.tensor([-0.3, 0.9], dtype=torch.float64))
+    generator, change = real_generator(matrix, STEP)
+    assert np.isfinite(generator.numpy()).all()
+    assert change == pytest.approx(0.3 / np.hypot(0.3, 0.9), rel=1e-3)
+
+
+def trajectories(matrix, noise=0.0, num_sequences=12, length=8):
+    random = np.random.default_rng(0)
+    dim = len(matrix)
+    states = [random.normal(size=(num_sequences, dim))]
+    for _ in range(length - 1):
+        states.append(states[-1] @ matrix.T)
+    latents = np.stack(states, axis=1)
+    latents = latents + noise * random.normal(size=latents.shape)
+    data = Trajectories.from_arrays(
+        latents[:, :, None, :], np.arange(dim * 2.0).reshape(dim, 2), STEP * np.arange(length)
+    )
+    return torch.as_tensor(latents), Timeline.of(data, 1.0)
+
+
+def test_a_known_map_is_recovered_from_its_trajectories():
+    matrix = expm(STEP * GENERATORS["rotations"])
+    latents, timeline = trajectories(matrix)
+    found, _ = Transitions(latents, timeline, torch.arange(12)).cross_validate()
+    np.testing.assert_allclose(found.numpy(), matrix, atol=1e-7)
+
+
+def test_the_ridge_helps_where_data_are_few_and_noisy():
+    matrix = expm(STEP * block_diag(*[rotation(0.2 * k, 0.05) for k in range(1, 9)]))
+    latents, timeline = trajectories(matrix, noise=0.3, num_sequences=5)
+    transitions = Transitions(latents, timeline, torch.arange(5))
+    found, ridge = transitions.cross_validate()
+    assert ridge > 0
+    plain = np.linalg.norm(transitions.fit(0.0).numpy() - matrix)
+    assert np.linalg.norm(found.numpy() - matrix) < plain
+
+
+def test_sequences_of_one_trajectory_are_left_out_together():
+    latents, timeline = trajectories(np.eye(2))
+    groups = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3])
+    folds = Transitions(latents, timeline, groups).folds
+    for group in range(4):
+        assert len(torch.unique(folds[groups == group])) == 1
