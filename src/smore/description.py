@@ -49,6 +49,7 @@ class Description(BaseModel):
         residual_variance: per channel, mean squared decoder residual, normalised units.
         noise_variance: per channel, scatter about the decoder that inference assumes.
         training_variance: per channel, variance over the training data, the data's units.
+        latent_radius: largest distance of a training latent from their mean.
         mesh: layout of the training mesh if all sequences shared one.
     """
 
@@ -65,5 +66,6 @@ class Description(BaseModel):
     residual_variance: tuple[float, ...]
     noise_variance: tuple[float, ...]
     training_variance: tuple[float, ...]
+    latent_radius: float
     training: TrainingRecord
     mesh: MeshLayout | None

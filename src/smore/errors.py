@@ -49,5 +49,9 @@ class MissingExtraError(SmoreError, ImportError):
         )
 
 
+class ForecastRangeWarning(UserWarning):
+    """A forecast moves far away from anything the model was trained on."""
+
+
 class OutsideDomainWarning(UserWarning):
     """Coordinates lie outside the domain the model was trained on."""

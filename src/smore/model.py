@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from smore.data import Mesh, Missing, Sequence, Trajectories, require_snapshots
+from smore.data import Clock, Mesh, Missing, Sequence, Trajectories, require_snapshots
 from smore.data.quadrature import scattered_mesh
 from smore.device import resolve_device
 from smore.errors import DataError, NotFittedError
@@ -31,7 +31,7 @@ from smore.training import Trained, train_fast, train_paper
 from smore.training.algorithm1 import Losses
 from smore.training.preparation import Prepared, assemble, prepare
 
-Data = Trajectories | xr.Dataset | str | os.PathLike[str]
+Data = Trajectories | xr.Dataset | list[xr.Dataset] | str | os.PathLike[str]
 
 
 class SMORE:
@@ -136,8 +136,13 @@ class SMORE:
             state = surrogate.infer(trajectories, method)
             observed = [sequence.mesh for sequence in trajectories]
         meshes = self._where(points, observed, len(state))
-        instants = np.atleast_1d(description.clock.to_numbers(np.asarray(times)))
-        latents = surrogate.advance(state, _intervals(state.times.numpy(), instants))[:, 1:]
+        given = np.asarray(times)
+        if description.clock.kind == "datetime" and given.dtype.kind in "UO":
+            given = given.astype("datetime64[us]")
+        instants = np.atleast_1d(description.clock.to_numbers(given))
+        latents = surrogate.advance(
+            state, _intervals(state.times.numpy(), instants, description.clock)
+        )[:, 1:]
         return Trajectories(
             sequences=tuple(
                 Sequence(instants, surrogate.decode(each, mesh), mesh)
@@ -170,6 +175,12 @@ class SMORE:
         trajectories = as_trajectories(data, missing)
         require_snapshots(trajectories, 2)
         names = [channel.name for channel in surrogate.description.channels]
+        here = [channel.name for channel in trajectories.channels]
+        if not set(names) <= set(here):
+            raise DataError(
+                f"the model forecasts {', '.join(names)}, the data have {', '.join(here)}; "
+                "rename the channels"
+            )
         trajectories = trajectories.select_channels(names)
         known = trajectories if observations is None else as_trajectories(observations, missing)
         if len(known) != len(trajectories):
@@ -195,6 +206,15 @@ class SMORE:
         """Trainable numbers in decoder and dynamics."""
         surrogate = self._fitted()
         return count_parameters(surrogate.decoder, surrogate.dynamics)
+
+    def __repr__(self) -> str:
+        settings = self.settings
+        if hasattr(self, "surrogate_"):
+            settings = self.surrogate_.description.settings
+        state = (
+            f"{self.num_parameters:,} parameters" if hasattr(self, "surrogate_") else "not fitted"
+        )
+        return f"<SMORE: {settings.dynamics}, latent_dim={settings.latent_dim}, {state}>"
 
     def _fitted(self) -> Surrogate:
         if not hasattr(self, "surrogate_"):
@@ -233,12 +253,19 @@ def as_trajectories(data: Data, missing: Missing = "refuse") -> Trajectories:
     """Trajectories from whatever the user has."""
     if isinstance(data, Trajectories):
         return data
-    if isinstance(data, xr.Dataset):
+    if isinstance(data, xr.Dataset | list):
         return Trajectories.from_xarray(data, missing=missing)
+    if not isinstance(data, str | os.PathLike):
+        raise DataError(
+            f"expected Trajectories, an xarray Dataset or a file name, got {type(data).__name__}; "
+            "arrays go through Trajectories.from_arrays"
+        )
     return Trajectories.open(data, missing=missing)
 
 
-def _intervals(starts: NDArray[np.float64], instants: NDArray[np.float64]) -> NDArray[np.float64]:
+def _intervals(
+    starts: NDArray[np.float64], instants: NDArray[np.float64], clock: Clock
+) -> NDArray[np.float64]:
     """(states, n) times between the states and the instants, none negative."""
     if (
         instants.ndim != 1
@@ -247,9 +274,10 @@ def _intervals(starts: NDArray[np.float64], instants: NDArray[np.float64]) -> ND
         or not (np.diff(instants) > 0).all()
         or instants[0] < starts.max()
     ):
+        latest, given = clock.to_values(starts.max()), clock.to_values(instants)
         raise DataError(
-            f"forecast times must increase and not lie before the observations (at "
-            f"{starts.max():g}), got {instants.tolist()}"
+            f"forecast times must be finite, increase and not lie before the observations (at "
+            f"{latest}), got {', '.join(map(str, given.ravel())) or 'none'}"
         )
     return np.diff(
         np.column_stack([starts, np.broadcast_to(instants, (len(starts), len(instants)))])

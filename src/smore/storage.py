@@ -56,6 +56,23 @@ def load_file(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], str]:
     return tensors, description
 
 
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a place no model can be written to, before one is trained.
+
+    Raises:
+        ModelFileError: a folder, or a folder that cannot be made or written to.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ModelFileError(f"{path} is a folder; name the model file to write")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise ModelFileError(f"no model can be written to {path}: {error.strerror}") from None
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a temporary file beside `path`, sync it, rename it into place, sync the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)

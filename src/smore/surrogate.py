@@ -7,6 +7,7 @@ numbers mean to the user. Immutable: training makes it, everything else only ask
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from smore.data.timeline import Timeline
 from smore.decoder import Decoder
 from smore.description import Description
 from smore.dynamics import LatentDynamics, forecast_latents
-from smore.errors import DataError, DivergenceError, ModelFileError
+from smore.errors import DataError, DivergenceError, ForecastRangeWarning, ModelFileError
 from smore.evaluation import Evaluation, evaluate_latents
 from smore.inference import FitMethod, LatentPrior, LatentState, infer_states
 from smore.inference.observations import align
@@ -31,6 +32,8 @@ from smore.storage import load_file, save_file
 # Where the decoder reproduces the training data to round-off, observations are still no better
 # than single precision.
 LEAST_NOISE = 1e-14
+# Latents this many times as far out as any training latent are not a forecast any more.
+FAR = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +95,22 @@ class Surrogate:
                 "forecast less far, or train longer with the stability regularisers",
                 part="forecast",
             )
+        self._warn_beyond(latents)
         return latents.unflatten(-1, (-1, self.decoder.latent_dim))
+
+    def _warn_beyond(self, latents: Tensor) -> None:
+        """Warn when latents (states, times, r) leave the range of the training data."""
+        distance = (latents.to("cpu", torch.float64) - self.prior.mean).norm(dim=-1)
+        ratio = float(distance.max()) / max(self.description.latent_radius, 1e-300)
+        if ratio > FAR:
+            first = int((distance > FAR * self.description.latent_radius).any(0).nonzero()[0])
+            warnings.warn(
+                f"from step {first} on the forecast is up to {ratio:.2g} times as far from the "
+                "training mean as any training state: the dynamics are not stable this far; "
+                "trust it no longer",
+                ForecastRangeWarning,
+                stacklevel=3,
+            )
 
     @torch.no_grad()
     def decode(self, latents: Tensor, mesh: Mesh) -> NDArray[np.float32]:

@@ -79,7 +79,12 @@ def test_too_little_or_too_much_is_kept_in_range():
     noise = Trajectories.from_arrays(
         rng.normal(size=(40, 10, 1, 300)), rng.uniform(size=(300, 2)), np.arange(10.0)
     )
-    assert latent_dim(noise) == 128
+    assert latent_dim(noise) == 4  # nothing in it to resolve
+
+
+def test_noise_is_not_taken_for_structure():
+    """A tenth of the variance is white: the modes that rise above it count."""
+    assert latent_dim(low_rank(9, noise=0.3, num_sequences=60, num_points=300)) == 9
 
 
 def test_no_more_modes_than_half_the_snapshots():
@@ -103,7 +108,15 @@ def test_open_sizes_are_filled_with_valid_ones(latent, dynamics, channels):
 
 
 def test_what_the_user_chose_stays():
-    chosen = Settings.of(latent_dim=7, hidden_dim=10, dynamics="lrlq", rank=3, epochs=4)
+    chosen = Settings.of(
+        latent_dim=7,
+        hidden_dim=10,
+        dynamics="lrlq",
+        rank=3,
+        epochs=4,
+        integrator="rk4",
+        decoder_rate=0.1,
+    )
     assert resolve(chosen, [], 2) == chosen
 
 

@@ -46,6 +46,7 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: error_console.print(
         "[yellow]warning:[/]", escape(str(message)), highlight=False, soft_wrap=True
     )
+    warnings.simplefilter("once")
     try:
         app()
     except (SmoreError, OSError) as error:

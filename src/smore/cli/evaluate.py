@@ -13,7 +13,7 @@ from smore.data import Missing
 from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.model import SMORE, as_trajectories
-from smore.plotting import forecast_figure, save_figure
+from smore.plotting import forecast_figure, require_figure_format, save_figure
 
 
 def evaluate(
@@ -36,6 +36,8 @@ def evaluate(
     """Forecast every sequence from its first snapshot and score it against the others."""
     if (data is None) == (dataset is None):
         raise SettingsError("say what to evaluate on: a file, or a benchmark with --dataset")
+    if figure is not None:
+        require_figure_format(figure)
     model = SMORE.load(model_file)
     source = load_benchmark(dataset).test if dataset is not None else data
     assert source is not None

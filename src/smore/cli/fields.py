@@ -47,13 +47,17 @@ def with_fields_of(model: type[BaseModel]) -> Callable[[Callable[..., Any]], Cal
 
 
 def _option(name: str, field: FieldInfo) -> inspect.Parameter:
-    default = "from the data" if field.default is None else field.default
+    shown = field.description or ""
+    if field.default is not None:
+        shown += f" (default: {field.default})"
+    elif "default" not in shown:
+        shown += " (default: from the data)"
     annotation = Annotated[
         str | None,
         typer.Option(
             f"--{name.replace('_', '-')}",
             metavar=_metavar(field),
-            help=f"{field.description} (default: {default})",
+            help=shown,
             show_default=False,
             rich_help_panel=PANEL,
         ),

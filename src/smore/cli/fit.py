@@ -9,7 +9,7 @@ import typer
 
 from smore.cli.data import load_benchmark
 from smore.cli.fields import with_fields_of
-from smore.cli.output import Json, console, print_evaluation, print_json
+from smore.cli.output import Json, console, error_console, print_evaluation, print_json
 from smore.data import Missing
 from smore.errors import DivergenceError, SettingsError
 from smore.evaluation import Evaluation
@@ -17,6 +17,7 @@ from smore.experiments.results import append_result
 from smore.model import SMORE
 from smore.presets import preset, preset_settings
 from smore.settings import Settings
+from smore.storage import require_writable
 
 
 @with_fields_of(Settings)
@@ -58,6 +59,7 @@ def fit(
         settings = Settings.of(**values)
     if (data is None) == (dataset is None):
         raise SettingsError("say what to train on: a file, or a benchmark with --dataset")
+    require_writable(output)
     model = SMORE(**settings.model_dump())
     benchmark = None if dataset is None else load_benchmark(dataset)
     if select_on_test and benchmark is None:
@@ -71,6 +73,9 @@ def fit(
         model.save(output)
         console.print(f"the last good state is in {output}", highlight=False)
         raise
+    except KeyboardInterrupt:
+        error_console.print(f"stopped; nothing was written to {output}", highlight=False)
+        raise typer.Exit(130) from None
     model.save(output)
 
     evaluation = None if benchmark is None else model.evaluate(benchmark.test)

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from smore.cli.output import Json, console, print_json
+from smore.cli.output import Json, console, error_console, print_json
 from smore.data import Clock, Missing, Trajectories
 from smore.data.files import save_dataset
 from smore.errors import SettingsError
@@ -43,6 +43,9 @@ def forecast(
     """Forecast whole fields from the first snapshot of OBSERVATIONS."""
     model = SMORE.load(model_file)
     observed = Trajectories.open(observations, missing=missing)
+    if any(sequence.num_snapshots > 1 for sequence in observed):
+        error_console.print("note: only the first snapshot of the observations is used")
+    observed = observed.leading(1)
     state = model.infer(observed, method=method)
     description = model.surrogate_.description
     clock = description.clock
@@ -55,9 +58,7 @@ def forecast(
     if points is not None:
         place = Trajectories.open(points, missing="mask")
         where = place.order_coordinates(description.space.names).sequences[0].mesh
-    elif model.surrogate_.mesh is None:
-        where = observed.order_coordinates(description.space.names).sequences[0].mesh
-    result = model.forecast(state, instants, points=where)
+    result = model.forecast(observed, instants, points=where, method=method)
     save_dataset(result, output)
     shown = [f"{value:.12g}" if clock.kind == "number" else str(value) for value in instants]
     summary = {
@@ -72,9 +73,14 @@ def forecast(
         return
     console.print(
         f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from {shown[0]} to "
-        f"{shown[-1]}, each from {int(state.num_values.min())} observed values",
+        f"{shown[-1]}, each from {_span(state.num_values.tolist())} observed values",
         highlight=False,
     )
+
+
+def _span(counts: list[int]) -> str:
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def parse_times(text: str, clock: Clock) -> NDArray[np.generic]:
@@ -84,6 +90,10 @@ def parse_times(text: str, clock: Clock) -> NDArray[np.generic]:
             return np.array(text.split(","), dtype="datetime64[us]")
         if ":" in text:
             start, stop, step = map(float, text.split(":"))
+            if not step > 0 or stop < start:
+                raise SettingsError(
+                    f"--times {text}: START:STOP:STEP needs STOP >= START, STEP > 0"
+                )
             values = start + step * np.arange(np.floor((stop - start) / step + 1e-9) + 1)
         else:
             values = np.array([float(part) for part in text.split(",")])

@@ -15,6 +15,7 @@ from smore.evaluation import Evaluation
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 console = Console()
+error_console = Console(stderr=True)
 
 
 def print_json(result: Any) -> None:
@@ -48,14 +49,26 @@ def print_evaluation(evaluation: Evaluation) -> None:
     e = evaluation
     print_table(
         f"Forecasts of {e.num_sequences} sequences from their first snapshot",
-        ["mean squared error", "in-horizon", "extrapolation", "full window", "normalised"],
+        ["mean squared error", "in-horizon", "extrapolation", "full window", "per variance"],
         [
             ["model", e.in_horizon_mse, e.extrapolation_mse, e.full_mse, e.full_nmse],
-            ["persistence", None, None, e.persistence_mse, e.persistence_nmse],
-            ["climatology", None, None, e.climatology_mse, e.climatology_nmse],
+            [
+                "persistence",
+                e.persistence_in_horizon_mse,
+                e.persistence_extrapolation_mse,
+                e.persistence_mse,
+                e.persistence_nmse,
+            ],
+            [
+                "climatology",
+                e.climatology_in_horizon_mse,
+                e.climatology_extrapolation_mse,
+                e.climatology_mse,
+                e.climatology_nmse,
+            ],
         ],
     )
     relative = ", ".join(f"{name} {value:.2%}" for name, value in e.relative_l2.items())
-    console.print(f"relative L2 error: {relative}", highlight=False)
+    console.print(f"error norm over field norm: {relative}", highlight=False)
     style = "green" if e.beats_references else "bold red"
     console.print(e.verdict(), style=style, highlight=False)

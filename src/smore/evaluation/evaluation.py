@@ -38,9 +38,13 @@ class Evaluation:
     extrapolation_nmse: float | None
     full_nmse: float | None
     per_step_nmse: tuple[float | None, ...]
+    persistence_in_horizon_mse: float | None
+    persistence_extrapolation_mse: float | None
     persistence_mse: float | None
     persistence_nmse: float | None
     persistence_per_step_mse: tuple[float | None, ...]
+    climatology_in_horizon_mse: float | None
+    climatology_extrapolation_mse: float | None
     climatology_mse: float | None
     climatology_nmse: float | None
     relative_l2: dict[str, float]
@@ -71,7 +75,20 @@ class Evaluation:
             names = " or ".join(unbeaten)
             return f"The forecast does not beat {names}: do not use this model as it is."
         ratios = [f"{ratio:.3g} times below {name}" for name, ratio in self.improvements.items()]
-        return f"The forecast error is {' and '.join(ratios)}."
+        late = self.worse_than_persistence_until
+        caveat = f", but above persistence up to step {late}" if late else ""
+        return f"The forecast error is {' and '.join(ratios)}{caveat}."
+
+    @property
+    def worse_than_persistence_until(self) -> int:
+        """The last step at which keeping the first snapshot is better; 0 if there is none."""
+        pairs = zip(self.per_step_mse, self.persistence_per_step_mse, strict=True)
+        worse = [
+            step
+            for step, (error, kept) in enumerate(pairs, start=1)
+            if error is not None and kept is not None and not error < kept
+        ]
+        return max(worse, default=0)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -114,6 +131,7 @@ def evaluate_latents(
     mse = score(squared, count, timeline, horizon)
     nmse = score(squared / variance, count, timeline, horizon)
     persistence = score(kept, kept_count, timeline, horizon)
+    climate_scores = score(climate, count, timeline, horizon)
     scored = (
         timeline.scatter(torch.arange(timeline.valid.shape[1]).expand(timeline.valid.shape)) > 0
     )
@@ -129,10 +147,14 @@ def evaluate_latents(
         extrapolation_nmse=nmse.extrapolation,
         full_nmse=nmse.full,
         per_step_nmse=nmse.per_step,
+        persistence_in_horizon_mse=persistence.in_horizon,
+        persistence_extrapolation_mse=persistence.extrapolation,
         persistence_mse=persistence.full,
         persistence_nmse=score(kept / variance, kept_count, timeline, horizon).full,
         persistence_per_step_mse=persistence.per_step,
-        climatology_mse=score(climate, count, timeline, horizon).full,
+        climatology_in_horizon_mse=climate_scores.in_horizon,
+        climatology_extrapolation_mse=climate_scores.extrapolation,
+        climatology_mse=climate_scores.full,
         climatology_nmse=score(climate / variance, count, timeline, horizon).full,
         relative_l2={
             channel.name: float(value)

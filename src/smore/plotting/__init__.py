@@ -1,6 +1,19 @@
 """Pictures of fields and forecasts."""
 
 from smore.plotting.fields import draw_field
-from smore.plotting.panels import Row, forecast_figure, save_figure, snapshot_panels
+from smore.plotting.panels import (
+    Row,
+    forecast_figure,
+    require_figure_format,
+    save_figure,
+    snapshot_panels,
+)
 
-__all__ = ["Row", "draw_field", "forecast_figure", "save_figure", "snapshot_panels"]
+__all__ = [
+    "Row",
+    "draw_field",
+    "forecast_figure",
+    "require_figure_format",
+    "save_figure",
+    "snapshot_panels",
+]

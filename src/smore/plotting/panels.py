@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from smore.data import Mesh, Space, Trajectories
+from smore.errors import SettingsError
 from smore.plotting.fields import draw_field
 
 if TYPE_CHECKING:
@@ -103,3 +105,10 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure, by the ending of its name."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
+
+
+def require_figure_format(path: Path) -> None:
+    """Refuse a file name that no figure can be written to, before any work is done."""
+    known = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in known:
+        raise SettingsError(f"figures end in {', '.join(sorted(known))}; got {path}")

@@ -18,6 +18,7 @@ LATENT_RANGE = (4, 128)
 HIDDEN_RANGE = (64, 256)
 # A sample this large settles the leading singular values.
 SAMPLED_POINTS, SAMPLED_COLUMNS = 2048, 2048
+LEAST_SPECTRUM = 64
 COMPLETED, COMPLETION_SWEEPS = 400, 20
 COMPLETION_RANKS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
@@ -47,7 +48,7 @@ def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Setti
 
 
 def choose_latent_dim(blocks: list[Block], seed: int) -> int:
-    """The smallest p whose best linear basis leaves out at most 1e-4 of the variance.
+    """The smallest p whose best linear basis leaves out at most 1e-4 of the variance, or noise.
 
     Judged on the mesh with most snapshots, channels pooled. When every sequence has a mesh of its
     own, no mesh has enough snapshots to tell, and half their total number is the bound instead.
@@ -64,7 +65,20 @@ def choose_latent_dim(blocks: list[Block], seed: int) -> int:
     singular = torch.linalg.svdvals(sample - sample.mean(1, keepdim=True))
     energy = singular.square().cumsum(0)
     needed = int((energy < (1 - UNRESOLVED_VARIANCE) * energy[-1]).sum()) + 1
+    needed = min(needed, int((singular > _noise_threshold(sample.shape, singular)).sum()))
     return int(np.clip(needed, smallest, largest))
+
+
+def _noise_threshold(shape: torch.Size, singular: Tensor) -> float:
+    """Singular values below this are what white noise alone would give (Gavish, Donoho, 2014)."""
+    flat = (
+        len(singular) >= LEAST_SPECTRUM and singular[-len(singular) // 10] > 0.3 * singular.median()
+    )
+    if not flat:  # too few values to tell, or a spectrum that goes on falling: no noise
+        return 0.0
+    ratio = min(shape) / max(shape)
+    factor = 0.56 * ratio**3 - 0.95 * ratio**2 + 1.82 * ratio + 1.43
+    return factor * float(singular.median())
 
 
 def _sample(block: Block, seed: int) -> tuple[Tensor, Tensor | None]:

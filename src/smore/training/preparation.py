@@ -139,6 +139,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     squared, count = squared_errors(
         trained.decoder, prepared.problem.blocks, trained.latents, settings.chunk_size
     )
+    latents = trained.latents.flatten(1).to("cpu", torch.float64)
     mesh = _shared_mesh(trajectories)
     layout = None
     if mesh is not None:
@@ -155,6 +156,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         residual_variance=tuple((squared.sum(0) / count.sum(0).clamp(min=1)).tolist()),
         noise_variance=tuple(_noise(prepared, trained).tolist()),
         training_variance=_variance(trajectories),
+        latent_radius=float((latents - latents.mean(0)).norm(dim=1).max()),
         training=TrainingRecord(
             num_sequences=len(trajectories),
             num_snapshots=prepared.problem.timeline.num_snapshots,
@@ -168,7 +170,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         ),
         mesh=layout,
     )
-    prior = LatentPrior.fit(trained.latents.flatten(1))
+    prior = LatentPrior.fit(latents)
     return Surrogate(trained.decoder, trained.dynamics, prior, description, mesh)
 
 
