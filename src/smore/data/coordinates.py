@@ -21,8 +21,9 @@ from smore.errors import DataError, OutsideDomainWarning
 
 FloatArray = NDArray[np.float64]
 
-# Distances outside the domain below this fraction of its extent are round-off of the coordinates.
-_ROUND_OFF = 1e-6
+# Closer to the domain than this fraction of its extent is as good as inside: other scattered points
+# from the same domain reach a little further now and then.
+_ROUND_OFF = 0.01
 # A domain that leaves out less than this fraction of all longitudes, or ends this close to a pole,
 # is global: the gap is only the spacing of its points.
 _NEARLY_GLOBAL = 0.05

@@ -27,8 +27,12 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    num_train: int = Field(default=256, ge=1, description="simulated training trajectories")
-    num_test: int = Field(default=16, ge=1, description="simulated test trajectories")
+    num_train: int = Field(
+        default=256, ge=1, description="training trajectories, each cut into sequences"
+    )
+    num_test: int = Field(
+        default=16, ge=1, description="test trajectories, each cut into sequences"
+    )
     seed: int = Field(default=0, ge=0, description="seed of the random initial states")
     snapshots: int = Field(default=20, ge=2, description="snapshots per sequence")
 

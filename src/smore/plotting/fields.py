@@ -38,13 +38,15 @@ def draw_field(
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_aspect("equal")
+    axes.set_facecolor("0.8")  # shows where nothing is known
     style: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
     if mesh.separable:
         grid = values.reshape(mesh.shape)
         if mesh.coordinate_dims[across] == (mesh.dims[0],):
             grid = grid.T
         return axes.pcolormesh(mesh.axis(across), mesh.axis(up), grid, shading="nearest", **style)
-    x, y = mesh.coords[:, across], mesh.coords[:, up]
-    if len(values) < 200:
-        return axes.scatter(x, y, c=values, s=12, **style)
+    known = np.isfinite(values)
+    x, y, values = mesh.coords[known, across], mesh.coords[known, up], values[known]
+    if len(values) < 100 or len(values) < len(known):  # too few, or with holes: no triangles
+        return axes.scatter(x, y, c=values, s=14, **style)
     return axes.tripcolor(Triangulation(x, y), values, shading="gouraud", **style)

@@ -13,7 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from smore.data import Mesh, Space, Trajectories
+from smore.data import Clock, Mesh, Space, Trajectories
 from smore.errors import SettingsError
 from smore.plotting.fields import draw_field
 
@@ -27,7 +27,7 @@ class Row:
 
     Args:
         label: what it shows.
-        fields: (snapshots, points).
+        fields: (snapshots, points); NaN where nothing is known.
         is_error: errors get a scale of their own, from zero.
         marks: (points, 2) places to mark in the first panel, such as sensors.
     """
@@ -39,7 +39,12 @@ class Row:
 
 
 def snapshot_panels(
-    rows: Sequence[Row], titles: Sequence[str], mesh: Mesh, space: Space, heading: str
+    rows: Sequence[Row],
+    titles: Sequence[str],
+    mesh: Mesh,
+    space: Space,
+    heading: str,
+    units: str = "",
 ) -> Figure:
     """A figure with a panel for every row and column, and a colour bar for each row."""
     extent = np.ptp(mesh.coords, axis=0)
@@ -52,10 +57,11 @@ def snapshot_panels(
     )
     figure.suptitle(heading, fontsize=11)
     grid = figure.subplots(len(rows), len(titles), squeeze=False)
-    values = np.concatenate([row.fields.ravel() for row in rows if not row.is_error])
-    low, high = float(values.min()), float(values.max())
+    # The first row sets the scale: a forecast that went astray must not hide the truth.
+    low, high = float(np.nanmin(rows[0].fields)), float(np.nanmax(rows[0].fields))
     for row, axes in zip(rows, grid, strict=True):
-        limits = (0.0, max(float(row.fields.max()), 1e-30)) if row.is_error else (low, high)
+        largest = min(float(np.nanmax(row.fields)), high - low) if row.is_error else 0.0
+        limits = (0.0, max(largest, 1e-30)) if row.is_error else (low, high)
         colours = "magma" if row.is_error else "RdBu_r"
         drawn = None
         for panel, field, title in zip(axes, row.fields, titles, strict=True):
@@ -66,7 +72,7 @@ def snapshot_panels(
         if row.marks is not None:
             axes[0].plot(*row.marks.T, ".", color="black", markersize=1.5)
         if isinstance(drawn, ScalarMappable):
-            figure.colorbar(drawn, ax=axes.tolist(), shrink=0.85, pad=0.01)
+            figure.colorbar(drawn, ax=axes.tolist(), shrink=0.85, pad=0.01, label=units)
     return figure
 
 
@@ -82,17 +88,27 @@ def forecast_figure(model: SMORE, trajectories: Trajectories, sequence: int = 0)
     forecast = model.surrogate_.decode(model.surrogate_.advance(state, intervals), truth.mesh)[0]
     shown = panel_snapshots(truth.num_snapshots)
     true, predicted = truth.fields[shown, 0], forecast[shown, 0]
+    if truth.observed is not None:
+        known = truth.observed[shown, 0]
+        true, predicted = np.where(known, true, np.nan), np.where(known, predicted, np.nan)
     return snapshot_panels(
         [
             Row("truth", true),
             Row("forecast", predicted),
             Row("|error|", np.abs(predicted - true), is_error=True),
         ],
-        [f"snapshot {index + 1}" for index in shown],
+        [_title(index, truth.times[index], chosen.clock) for index in shown],
         truth.mesh,
         description.space,
-        f"{names[0]}, forecast from snapshot 1",
+        f"{names[0]}, sequence {sequence + 1}, forecast from snapshot 1",
+        description.channels[0].units,
     )
+
+
+def _title(index: int, time: float, clock: Clock) -> str:
+    when = clock.to_values(time)
+    told = f"t = {when:.4g} {clock.units}" if clock.kind == "number" else str(when)[:16]
+    return f"snapshot {index + 1}\n{told.strip()}"
 
 
 def panel_snapshots(length: int, columns: int = 5) -> list[int]:
