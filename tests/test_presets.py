@@ -61,7 +61,7 @@ def test_settings_are_those_of_the_paper(row):
         "window": 10,
         "epochs": 5000,
         "decoder_learning_rate": 1e-2,
-        "dynamics_rate": 1e-3,
+        "dynamics_learning_rate": 1e-3,
         "latent_rate": 1e-3,
         "fit_rate": 1e-2,
         "eig_weight": 1e-7,

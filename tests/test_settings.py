@@ -30,6 +30,7 @@ WRONG = {
     "batch_size": [0],
     "chunk_size": [0, -64],
     "decoder_steps": [0, -1],
+    "dissipative": ["perhaps"],
     "dynamics_steps": [0, -1],
     "decoder_rate": [0.0, -1e-3, *NOT_A_NUMBER],
     "dynamics_rate": [0.0, *NOT_A_NUMBER],

@@ -12,7 +12,6 @@ import time
 from typing import Any, Self
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,14 +21,12 @@ from smore.device import resolve_device
 from smore.errors import DataError, NotFittedError
 from smore.evaluation import Evaluation
 from smore.inference import FitMethod, LatentState
-from smore.networks import build_decoder, build_dynamics, count_parameters
+from smore.networks import count_parameters
 from smore.presets import preset_settings
-from smore.progress import ProgressLine
 from smore.settings import Settings
 from smore.surrogate import Surrogate
-from smore.training import Trained, train_fast, train_paper
-from smore.training.algorithm1 import Losses
-from smore.training.preparation import Prepared, assemble, prepare
+from smore.training import train
+from smore.training.preparation import assemble, prepare
 
 Data = Trajectories | xr.Dataset | list[xr.Dataset] | str | os.PathLike[str]
 
@@ -85,7 +82,7 @@ class SMORE:
             self.settings,
             device,
         )
-        trained = _train(prepared, device, progress)
+        trained = train(prepared, device, show_progress=progress)
         self.surrogate_ = assemble(prepared, trained, time.monotonic() - started)
         if trained.divergence is not None:
             raise trained.divergence
@@ -282,35 +279,3 @@ def _intervals(
     return np.diff(
         np.column_stack([starts, np.broadcast_to(instants, (len(starts), len(instants)))])
     )
-
-
-def _train(prepared: Prepared, device: torch.device, progress: bool) -> Trained:
-    settings, problem = prepared.settings, prepared.problem
-    generator = torch.Generator().manual_seed(settings.seed)
-    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
-    dynamics = build_dynamics(settings, problem.num_channels, generator).to(device)
-    if settings.recipe == "fast":
-        total = settings.decoder_steps + settings.dynamics_steps
-        with ProgressLine("training", total, shown=progress) as line:
-            return train_fast(
-                problem, decoder, dynamics, settings, generator=generator, status=line.update
-            )
-    latest = ""
-    with ProgressLine("training", settings.epochs, shown=progress) as line:
-
-        def show(epoch: int, losses: Losses, error: float | None) -> None:
-            nonlocal latest
-            if error is not None:
-                latest = f"  forecast error {error:.2e}"
-            status = f"loss {losses.reconstruction:.2e} + {losses.dynamics:.2e}{latest}"
-            line.update(epoch + 1, status)
-
-        return train_paper(
-            problem,
-            decoder,
-            dynamics,
-            settings,
-            generator=generator,
-            forecast_error=prepared.forecast_error,
-            progress=show,
-        )

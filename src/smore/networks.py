@@ -7,6 +7,7 @@ from torch import nn
 
 from smore.decoder import FilterNetwork
 from smore.dynamics import (
+    ConservativeQuadratic,
     FullQuadratic,
     LatentDynamics,
     LinearDynamics,
@@ -43,6 +44,9 @@ def build_dynamics(
     if settings.dynamics == "lrlq":
         assert settings.rank is not None
         return LowRankQuadratic(dim, settings.rank, generator)
+    if settings.dynamics == "conservative":
+        assert settings.rank is not None
+        return ConservativeQuadratic(dim, settings.rank, settings.dissipative, generator)
     if settings.dynamics == "quadratic":
         return FullQuadratic(dim, generator)
     assert settings.dynamics_hidden_dim is not None

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from smore.errors import SettingsError
 
-DynamicsKind = Literal["koopman", "lrlq", "quadratic", "mlp"]
+DynamicsKind = Literal["koopman", "lrlq", "quadratic", "conservative", "mlp"]
 
 
 class Settings(BaseModel):
@@ -28,7 +28,12 @@ class Settings(BaseModel):
 
     # The latent dynamics and the map that is iterated.
     dynamics: DynamicsKind = Field("koopman", description="form of the latent dynamics")
-    rank: int | None = Field(None, ge=1, description="κ of the low-rank quadratic term (lrlq)")
+    rank: int | None = Field(
+        None, ge=1, description="κ of lrlq, or the number of products of a conservative term"
+    )
+    dissipative: bool = Field(
+        False, description="conservative: a linear part that cannot make energy either"
+    )
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
     integrator: Literal["rk4", "rk4-38", "exact"] | None = Field(
         None, description="time stepping; default: exact for fast koopman, else rk4-38"
@@ -37,8 +42,10 @@ class Settings(BaseModel):
     gradient: Literal["direct", "adjoint"] = Field("direct", description="gradient of a rollout")
 
     # How data become tensors.
-    normalization: Literal["standard", "scale", "none"] = Field(
-        "standard", description="per channel: remove mean and scale, scale only, or neither"
+    normalization: Literal["standard", "scale", "none"] | None = Field(
+        None,
+        description="per channel: remove mean and scale, scale only, or neither; "
+        "default: standard, but scale for conservative dynamics",
     )
     time_scale: float | None = Field(
         None, gt=0, description="unit of model time in the data's units; default: the median step"
@@ -67,7 +74,9 @@ class Settings(BaseModel):
     decoder_rate: float | None = Field(
         None, gt=0, description="learning rate of the decoder; default: 1e-2 (paper), 5e-3 (fast)"
     )
-    dynamics_rate: float = Field(1e-3, gt=0, description="learning rate of the dynamics")
+    dynamics_rate: float | None = Field(
+        None, gt=0, description="learning rate of the dynamics; default: 1e-3 (paper), 3e-3 (fast)"
+    )
     latent_rate: float = Field(1e-3, gt=0, description="learning rate of the latent table")
     eig_weight: float = Field(1e-7, ge=0, description="β_eig, weight of L_reg,eig; 0 switches off")
     cons_weight: float = Field(1e-8, ge=0, description="β_cons, weight of L_reg,cons; 0 is off")
@@ -102,8 +111,15 @@ class Settings(BaseModel):
             raise ValueError("integrator 'exact' needs dynamics 'koopman'; use 'rk4' or 'rk4-38'")
         if self.gradient == "adjoint" and self.integrator not in (None, "rk4-38"):
             raise ValueError("gradient 'adjoint' needs integrator 'rk4-38'")
-        if self.rank is not None and self.dynamics != "lrlq":
-            raise ValueError(f"rank belongs to dynamics 'lrlq', not to {self.dynamics!r}")
+        if self.rank is not None and self.dynamics not in ("lrlq", "conservative"):
+            raise ValueError(f"rank belongs to lrlq or conservative, not to {self.dynamics!r}")
+        if self.dissipative and self.dynamics != "conservative":
+            raise ValueError(f"dissipative belongs to conservative, not to {self.dynamics!r}")
+        if self.dynamics == "conservative":
+            if self.recipe != "fast":
+                raise ValueError("dynamics 'conservative' need recipe 'fast'")
+            if self.normalization == "standard":
+                raise ValueError("energy is that of the whole field: use normalization 'scale'")
         if self.dynamics_hidden_dim is not None and self.dynamics != "mlp":
             raise ValueError(f"dynamics_hidden_dim belongs to 'mlp', not to {self.dynamics!r}")
         return self
@@ -113,6 +129,16 @@ class Settings(BaseModel):
         """The integrator, chosen by recipe and dynamics where the user did not."""
         exact = self.recipe == "fast" and self.dynamics == "koopman"
         return self.integrator or ("exact" if exact else "rk4-38")
+
+    @property
+    def scaling(self) -> Literal["standard", "scale", "none"]:
+        """The normalisation, chosen by dynamics where the user did not."""
+        return self.normalization or ("scale" if self.dynamics == "conservative" else "standard")
+
+    @property
+    def dynamics_learning_rate(self) -> float:
+        """The dynamics' learning rate, chosen by recipe where the user did not."""
+        return self.dynamics_rate or (3e-3 if self.recipe == "fast" else 1e-3)
 
     @property
     def decoder_learning_rate(self) -> float:

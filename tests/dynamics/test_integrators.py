@@ -18,6 +18,9 @@ class Logistic(LatentDynamics):
     def forward(self, latents):
         return latents * (1 - latents)
 
+    def rescale(self, factor):
+        raise AssertionError("not needed here")
+
     @staticmethod
     def solution(initial, time):
         return 1 / (1 + (1 / initial - 1) * math.exp(-time))

@@ -4,11 +4,13 @@ import pytest
 import torch
 
 from smore.dynamics import (
+    ConservativeQuadratic,
     FullQuadratic,
     LinearDynamics,
     LowRankQuadratic,
     MLPDynamics,
 )
+from smore.stability import conservation_penalty, eigenvalue_penalty
 
 DIM = 5
 
@@ -25,7 +27,19 @@ def full():
     return FullQuadratic(DIM, generator()).double()
 
 
-@pytest.mark.parametrize("make", [low_rank, full])
+def conservative():
+    return ConservativeQuadratic(DIM, 6, generator=generator()).double()
+
+
+def dissipative():
+    dynamics = ConservativeQuadratic(DIM, 6, dissipative=True, generator=generator()).double()
+    with torch.no_grad():
+        dynamics.rotation.normal_(generator=generator())
+        dynamics.dissipation.normal_(generator=generator())
+    return dynamics
+
+
+@pytest.mark.parametrize("make", [low_rank, full, conservative, dissipative])
 def test_quadratic_dynamics_follow_their_equation(make):
     dynamics = make()
     slices = dynamics.slices(slice(None))
@@ -35,7 +49,7 @@ def test_quadratic_dynamics_follow_their_equation(make):
         torch.testing.assert_close(dynamics(state)[i], expected)
 
 
-@pytest.mark.parametrize("make", [low_rank, full])
+@pytest.mark.parametrize("make", [low_rank, full, conservative])
 def test_slices_are_symmetric_and_both_views_agree(make):
     dynamics = make()
     slices = dynamics.slices(slice(None))
@@ -73,3 +87,38 @@ def test_mlp_has_swish_between_its_four_layers():
             beta = torch.log1p(torch.exp(dynamics.swish[layer]))
             hidden = hidden / (1 + torch.exp(-beta * hidden)) / 1.1
     torch.testing.assert_close(dynamics(state), hidden)
+
+
+def test_a_conservative_term_makes_no_energy_whatever_its_size():
+    dynamics = conservative()
+    with torch.no_grad():
+        dynamics.third.mul_(1e4)
+    states = torch.randn(500, DIM, dtype=torch.float64, generator=generator())
+    pull = dynamics.quadratic(states)
+    energy = (states * pull).sum(-1)
+    assert (energy.abs() <= 1e-12 * states.norm(dim=-1) * pull.norm(dim=-1)).all()
+    assert (
+        conservation_penalty(dynamics).item() < 1e-20 * dynamics.slices(slice(None)).square().sum()
+    )
+
+
+def test_a_dissipative_linear_part_has_no_growing_direction():
+    symmetric = (dissipative().linear + dissipative().linear.T).detach() / 2
+    assert torch.linalg.eigvalsh(symmetric).max() <= 1e-12
+    assert eigenvalue_penalty(dissipative()).item() <= 1e-12
+
+
+def linear():
+    return LinearDynamics(DIM, generator()).double()
+
+
+def mlp():
+    return MLPDynamics(DIM, 8, generator()).double()
+
+
+@pytest.mark.parametrize("make", [linear, low_rank, full, conservative, dissipative, mlp])
+def test_rescaled_dynamics_move_larger_latents_alike(make):
+    dynamics, larger = make(), make()
+    larger.rescale(7.0)
+    states = torch.randn(4, DIM, dtype=torch.float64)
+    torch.testing.assert_close(larger(7.0 * states), 7.0 * dynamics(states))

@@ -116,6 +116,8 @@ def test_what_the_user_chose_stays():
         epochs=4,
         integrator="rk4",
         decoder_rate=0.1,
+        dynamics_rate=0.2,
+        normalization="none",
     )
     assert resolve(chosen, [], 2) == chosen
 

@@ -1,5 +1,6 @@
 """Latent dynamics dα/dt = f(α), the maps that advance them, and how they are rolled out."""
 
+from smore.dynamics.conservative import ConservativeQuadratic
 from smore.dynamics.forecast import forecast_latents
 from smore.dynamics.integrators import METHODS, StepMap, step_map
 from smore.dynamics.linear import LinearDynamics
@@ -15,6 +16,7 @@ from smore.dynamics.vector_field import LatentDynamics
 
 __all__ = [
     "METHODS",
+    "ConservativeQuadratic",
     "FullQuadratic",
     "LatentDynamics",
     "LinearDynamics",

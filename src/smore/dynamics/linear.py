@@ -18,3 +18,6 @@ class LinearDynamics(LatentDynamics):
 
     def forward(self, latents: Tensor) -> Tensor:
         return latents @ self.linear.T
+
+    def rescale(self, factor: float) -> None:
+        """Nothing to do: linear dynamics know no scale."""

@@ -38,3 +38,9 @@ class MLPDynamics(LatentDynamics):
                 hidden = hidden * torch.sigmoid(beta * hidden) / 1.1
             hidden = linear(hidden, weight, bias)
         return hidden
+
+    @torch.no_grad()
+    def rescale(self, factor: float) -> None:
+        self.weights[0].div_(factor)
+        self.weights[-1].mul_(factor)
+        self.biases[-1].mul_(factor)

@@ -63,6 +63,11 @@ class LowRankQuadratic(QuadraticDynamics):
         products = (latents @ self.left.flatten(1)) * (latents @ self.right.flatten(1))
         return products.unflatten(-1, self.left.shape[1:]).sum(-1)
 
+    @torch.no_grad()
+    def rescale(self, factor: float) -> None:
+        self.bias.mul_(factor)
+        self.left.div_(factor)
+
     def slices(self, outputs: slice) -> Tensor:
         raw = torch.einsum("jic,kic->ijk", self.left[:, outputs], self.right[:, outputs])
         return (raw + raw.mT) / 2
@@ -86,6 +91,11 @@ class FullQuadratic(QuadraticDynamics):
     def quadratic(self, latents: Tensor) -> Tensor:
         pairs = (latents[..., :, None] * latents[..., None, :]).flatten(-2)
         return pairs @ self.tensor.flatten(1).T
+
+    @torch.no_grad()
+    def rescale(self, factor: float) -> None:
+        self.bias.mul_(factor)
+        self.tensor.div_(factor)
 
     def slices(self, outputs: slice) -> Tensor:
         return (self.tensor[outputs] + self.tensor[outputs].mT) / 2

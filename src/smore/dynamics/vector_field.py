@@ -18,6 +18,10 @@ class LatentDynamics(nn.Module, ABC):
     def forward(self, latents: Tensor) -> Tensor:
         """f(α): (..., r) -> (..., r)."""
 
+    @abstractmethod
+    def rescale(self, factor: float) -> None:
+        """Become the dynamics of latents `factor` times as large: f(α) -> c f(α / c)."""
+
 
 def uniform_parameter(
     *shape: int, fan_in: int, generator: torch.Generator | None = None

@@ -112,7 +112,9 @@ class Textbook:
         self.decoder_optimizer = torch.optim.Adam(
             decoder.parameters(), lr=settings.decoder_learning_rate
         )
-        self.dynamics_optimizer = torch.optim.Adam(dynamics.parameters(), lr=settings.dynamics_rate)
+        self.dynamics_optimizer = torch.optim.Adam(
+            dynamics.parameters(), lr=settings.dynamics_learning_rate
+        )
 
     def epoch(self, batches: list[Tensor], anchors: Tensor) -> TextbookLosses:
         losses = TextbookLosses(0.0, 0.0)

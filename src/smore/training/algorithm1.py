@@ -54,7 +54,9 @@ class Algorithm1:
         self.decoder_optimizer = torch.optim.Adam(
             decoder.parameters(), lr=settings.decoder_learning_rate
         )
-        self.dynamics_optimizer = torch.optim.Adam(dynamics.parameters(), lr=settings.dynamics_rate)
+        self.dynamics_optimizer = torch.optim.Adam(
+            dynamics.parameters(), lr=settings.dynamics_learning_rate
+        )
 
     def state(self) -> list[Tensor]:
         """Copies of latents and weights, in a fixed order."""

@@ -36,12 +36,16 @@ def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Setti
     chosen |= {
         "integrator": settings.stepping,
         "decoder_rate": settings.decoder_learning_rate,
+        "dynamics_rate": settings.dynamics_learning_rate,
+        "normalization": settings.scaling,
     }
     if settings.hidden_dim is None:
         chosen["hidden_dim"] = int(np.clip(2 * round(0.75 * latent_dim), *HIDDEN_RANGE))
     dim = num_channels * latent_dim
     if settings.dynamics == "lrlq" and settings.rank is None:
         chosen["rank"] = max(2, dim // 8)
+    if settings.dynamics == "conservative" and settings.rank is None:
+        chosen["rank"] = 8 * dim
     if settings.dynamics == "mlp" and settings.dynamics_hidden_dim is None:
         chosen["dynamics_hidden_dim"] = int(np.clip(2 * dim, *HIDDEN_RANGE))
     return settings.replace(**chosen)

@@ -74,6 +74,8 @@ def _fit_decoder(
     status: Status,
 ) -> dict[str, float]:
     """Variable projection on compressed blocks; the error beside the POD limit."""
+    # With an offset the latent energy would not be the field's.
+    with_offset = settings.dynamics != "conservative"
     total = float(problem.num_values.sum())
     blocks: list[Block] = []
     weights: list[float] = []
@@ -81,7 +83,7 @@ def _fit_decoder(
     for block in problem.blocks:
         share = block.values.numel() / total
         if block.observed is None and block.values.shape[1] > 2 * decoder.latent_dim:
-            compressed = compress(block, decoder.latent_dim, generator)
+            compressed = compress(block, decoder.latent_dim, generator, centred=with_offset)
             blocks.append(compressed.block)
             weights.append(share / block.num_points)
             limit += share * compressed.pod_limit(decoder.latent_dim)
@@ -100,6 +102,7 @@ def _fit_decoder(
         num_steps=settings.decoder_steps,
         adam_rate=settings.decoder_learning_rate,
         muon_rate=settings.decoder_learning_rate,
+        with_offset=with_offset,
         chunk_size=settings.chunk_size,
         progress=progress,
     )
@@ -154,7 +157,9 @@ def _fit_rollouts(
 ) -> dict[str, float]:
     timeline = problem.timeline
     weight = next(dynamics.parameters())
-    trajectories = timeline.gather(latents.flatten(1)).to(weight)
+    # Learning rates and initial factors are made for latents of order one.
+    size = float(latents.square().mean().sqrt())
+    trajectories = timeline.gather(latents.flatten(1) / size).to(weight)
 
     def penalty(field: LatentDynamics) -> Tensor:
         return settings.eig_weight * eigenvalue_penalty(
@@ -172,12 +177,13 @@ def _fit_rollouts(
         _held_out(problem.groups, settings.validation_fraction),
         settings,
         num_steps=settings.dynamics_steps,
-        rate=settings.dynamics_rate,
+        rate=settings.dynamics_learning_rate,
         generator=generator,
         penalty=penalty,
         progress=progress,
     )
-    return {"rollout_error": error}
+    dynamics.rescale(size)
+    return {"rollout_error": error * size**2 * latents[0].numel()}
 
 
 def _held_out(groups: Tensor, fraction: float) -> Tensor:

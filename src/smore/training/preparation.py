@@ -83,7 +83,7 @@ def prepare(
         )
         require_snapshots(select_on, 2)
     trajectories = _windows(trajectories, settings)
-    normalization = Normalization.fit(trajectories, settings.normalization)
+    normalization = Normalization.fit(trajectories, settings.scaling)
     coordinate_map = fit_coordinate_map(trajectories)
     time_step = median_step(trajectories)
     time_scale = settings.time_scale or time_step

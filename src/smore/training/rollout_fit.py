@@ -22,6 +22,7 @@ from smore.dynamics import (
 )
 from smore.errors import DivergenceError
 from smore.settings import Settings
+from smore.training.schedule import warm_cosine
 
 WARM_UP = 20
 CHECK_EVERY = 20
@@ -57,20 +58,14 @@ def fit_rollouts(
     Returns:
         The held-out error of what was kept (the training error if nothing is held out).
     """
-    optimizer = torch.optim.Adam(dynamics.parameters(), rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda step: (
-            min(1.0, (step + 1) / WARM_UP)
-            * max(0.5 * (1 + math.cos(math.pi * step / num_steps)), 1e-3)
-        ),
-    )
     training = ~held_out
     steps, valid = timeline.steps[training], timeline.valid[training]
     targets = latents[training.to(latents.device)]
     weight = valid.to(targets) / valid.sum() / targets.shape[-1]
-    best, lowest = copy.deepcopy(dynamics.state_dict()), math.inf
-    error = math.nan
+    optimizer = torch.optim.Adam(dynamics.parameters())
+    best = copy.deepcopy(dynamics.state_dict())
+    lowest = error = _forecast_error(dynamics, latents, timeline, held_out, settings)
+    retreats = 0
     for number in range(num_steps):
         # The paper's schedule ends in free rollouts after 700 epochs, whatever the number of steps.
         probability = teacher_forcing_probability(
@@ -79,29 +74,34 @@ def fit_rollouts(
             settings.teacher_forcing_decay,
         )
         anchors = draw_anchors(1, targets.shape[1], probability, generator)
-        advance = _advance(dynamics, steps, settings)
         predictions = sampled_rollout(
-            advance, targets, anchors.expand(len(targets), -1).to(targets.device)
+            _advance(dynamics, steps, settings),
+            targets,
+            anchors.expand(len(targets), -1).to(targets.device),
         )
         loss = ((predictions - targets).square().sum(-1) * weight).sum()
-        total = loss + penalty(dynamics)
-        if not bool(torch.isfinite(total)):
-            break
         optimizer.zero_grad()
-        total.backward()
-        clip_grad_norm_(dynamics.parameters(), settings.clip_norm or math.inf)
+        (loss + penalty(dynamics)).backward()
+        norm = clip_grad_norm_(dynamics.parameters(), settings.clip_norm or math.inf)
+        if not bool(torch.isfinite(loss + norm)):
+            # Back to the best state so far, with smaller steps from here on.
+            retreats += 1
+            dynamics.load_state_dict(best)
+            optimizer = torch.optim.Adam(dynamics.parameters())
+            continue
+        for group in optimizer.param_groups:
+            group["lr"] = rate * 0.5**retreats * warm_cosine(number, num_steps, WARM_UP)
         optimizer.step()
-        schedule.step()
         if (number + 1) % CHECK_EVERY == 0 or number + 1 == num_steps:
             error = _forecast_error(dynamics, latents, timeline, held_out, settings)
-            if error < lowest:
+            if error < lowest or not math.isfinite(lowest):
                 best, lowest = copy.deepcopy(dynamics.state_dict()), error
         if progress is not None:
             progress(number, float(loss.detach()), error)
     dynamics.load_state_dict(best)
     if not math.isfinite(lowest):
         raise DivergenceError(
-            "the latent dynamics diverged before they forecast anything; "
+            "the latent dynamics never forecast anything finite; "
             "try a smaller dynamics_rate or more substeps",
             part="dynamics loss",
         )

@@ -22,13 +22,12 @@ from smore.errors import DivergenceError
 from smore.inference import NormalEquations, normal_equations
 from smore.inference.normal_equations import chunk_equations
 from smore.training.muon import Muon
+from smore.training.schedule import warm_cosine
 
 # Added to the Gram matrix, relative to its mean diagonal: modes closer to dependent than this are
 # told apart no further.
 GRAM_RIDGE = 1e-10
 WARM_UP = 50
-# Stop when this many evaluations in a row gain less than this share of the loss together.
-PLATEAU_STEPS, PLATEAU_GAIN = 100, 1e-3
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def fit_decoder(
         decoder: trained in place.
         blocks: the data, compressed where their snapshots share a mesh.
         weights: of each squared entry of each block.
-        num_steps: steps of the cosine schedule; a plateau ends it early.
+        num_steps: steps of the cosine schedule.
         adam_rate: learning rate of frequencies and biases.
         muon_rate: learning rate of hidden and modulation matrices.
         with_offset: whether c₀ is learned; if not it is zero.
@@ -73,7 +72,9 @@ def fit_decoder(
         remove_offset(decoder)
     optimizers = [Muon(matrices, muon_rate), torch.optim.Adam(others, adam_rate)]
     schedules = [
-        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, num_steps))
+        torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: warm_cosine(step, num_steps, WARM_UP)
+        )
         for optimizer in optimizers
     ]
     losses: list[float] = []
@@ -135,9 +136,3 @@ def remove_offset(decoder: FilterNetwork) -> None:
     """Make c₀ zero: biases are all that it is made of."""
     for bias in [*decoder.biases, decoder.output_bias]:
         bias.zero_()
-
-
-def _rate(step: int, num_steps: int) -> float:
-    """Linear warm-up, then a cosine down to a thousandth."""
-    cosine = 0.5 * (1 + math.cos(math.pi * step / num_steps))
-    return min(1.0, (step + 1) / WARM_UP) * max(cosine, 1e-3)

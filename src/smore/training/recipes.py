@@ -1,0 +1,46 @@
+"""One door to all recipes: fresh networks, a progress line, and the recipe the settings name."""
+
+from __future__ import annotations
+
+import torch
+
+from smore.networks import build_decoder, build_dynamics
+from smore.progress import ProgressLine
+from smore.training.algorithm1 import Losses
+from smore.training.fast import train_fast
+from smore.training.paper import train_paper
+from smore.training.preparation import Prepared
+from smore.training.trained import Trained
+
+
+def train(prepared: Prepared, device: torch.device, *, show_progress: bool) -> Trained:
+    """Train fresh networks on `prepared` data by the recipe of its settings."""
+    settings, problem = prepared.settings, prepared.problem
+    generator = torch.Generator().manual_seed(settings.seed)
+    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
+    dynamics = build_dynamics(settings, problem.num_channels, generator).to(device)
+    if settings.recipe == "fast":
+        total = settings.decoder_steps + settings.dynamics_steps
+        with ProgressLine("training", total, shown=show_progress) as line:
+            return train_fast(
+                problem, decoder, dynamics, settings, generator=generator, status=line.update
+            )
+    latest = ""
+    with ProgressLine("training", settings.epochs, shown=show_progress) as line:
+
+        def show(epoch: int, losses: Losses, error: float | None) -> None:
+            nonlocal latest
+            if error is not None:
+                latest = f"  forecast error {error:.2e}"
+            status = f"loss {losses.reconstruction:.2e} + {losses.dynamics:.2e}{latest}"
+            line.update(epoch + 1, status)
+
+        return train_paper(
+            problem,
+            decoder,
+            dynamics,
+            settings,
+            generator=generator,
+            forecast_error=prepared.forecast_error,
+            progress=show,
+        )
