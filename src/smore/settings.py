@@ -63,7 +63,7 @@ class Settings(BaseModel):
     # How the model is trained; steps belong to the fast recipe.
     recipe: Literal["paper", "fast"] = Field("paper", description="how the model is trained")
     decoder_steps: int = Field(600, ge=1, description="steps of variable projection")
-    dynamics_steps: int = Field(1000, ge=1, description="steps of the rollout fit")
+    dynamics_steps: int = Field(200, ge=1, description="steps of the rollout fit")
 
     # Algorithm 1.
     epochs: int = Field(5000, ge=1, description="passes over all training sequences")

@@ -51,6 +51,10 @@ class Timeline:
     def num_snapshots(self) -> int:
         return int(self.valid.sum())
 
+    def select(self, sequences: Tensor) -> Timeline:
+        """The lengths and steps of some sequences, which keep their rows of the latent table."""
+        return Timeline(self.rows[sequences], self.valid[sequences], self.steps[sequences])
+
     def gather(self, table: Tensor) -> Tensor:
         """Latent table (snapshots, ...) -> padded trajectories (sequences, longest, ...)."""
         if bool(self.valid.all()):

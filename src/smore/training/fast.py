@@ -7,26 +7,38 @@ of the latents, in closed form where they are linear.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from smore.data import Block
+from smore.data.timeline import Timeline
 from smore.decoder import FilterNetwork
 from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
-from smore.dynamics import LatentDynamics, LinearDynamics
+from smore.dynamics import FullQuadratic, LatentDynamics, LinearDynamics, LowRankQuadratic
 from smore.inference import normal_equations
 from smore.settings import Settings
 from smore.stability import conservation_penalty, eigenvalue_penalty
 from smore.training.compression import compress
 from smore.training.linear_fit import Transitions, real_generator
 from smore.training.problem import TrainingProblem
-from smore.training.rollout_fit import fit_rollouts
+from smore.training.quadratic_fit import (
+    MOST_FEATURES,
+    RIDGES,
+    IntegralRegression,
+    assign,
+    num_features,
+)
+from smore.training.rollout_fit import fit_rollouts, forecast_error
 from smore.training.trained import Trained
 from smore.training.variable_projection import fit_decoder, solve_codes
 
 Status = Callable[[int, str], None]
+
+# What regression found is already close: rollouts refine it with smaller steps.
+REFINEMENT = 0.1
 
 
 def train_fast(
@@ -170,20 +182,56 @@ def _fit_rollouts(
         done = settings.decoder_steps + step + 1
         status(done, f"rollout error {loss:.2e}, held out {error:.2e}")
 
+    held_out = _held_out(problem.groups, settings.validation_fraction)
+    rate = settings.dynamics_learning_rate
+    findings: dict[str, float] = {}
+    if _has_closed_form(dynamics):
+        assert isinstance(dynamics, FullQuadratic | LowRankQuadratic)
+        findings["ridge"] = _start_quadratic(dynamics, trajectories, timeline, held_out, settings)
+        rate *= REFINEMENT
     error = fit_rollouts(
         dynamics,
         trajectories,
         timeline,
-        _held_out(problem.groups, settings.validation_fraction),
+        held_out,
         settings,
         num_steps=settings.dynamics_steps,
-        rate=settings.dynamics_learning_rate,
+        rate=rate,
         generator=generator,
         penalty=penalty,
         progress=progress,
     )
     dynamics.rescale(size)
-    return {"rollout_error": error * size**2 * latents[0].numel()}
+    return findings | {"rollout_error": error * size**2 * latents[0].numel()}
+
+
+def _has_closed_form(dynamics: LatentDynamics) -> bool:
+    fits = num_features(dynamics.dim) <= MOST_FEATURES
+    return fits and isinstance(dynamics, FullQuadratic | LowRankQuadratic)
+
+
+@torch.no_grad()
+def _start_quadratic(
+    dynamics: FullQuadratic | LowRankQuadratic,
+    trajectories: Tensor,
+    timeline: Timeline,
+    held_out: Tensor,
+    settings: Settings,
+) -> float:
+    """Operators by regression, with the ridge whose rollouts follow held-out sequences best."""
+    regression = IntegralRegression(
+        trajectories[~held_out.to(trajectories.device)], timeline.select(~held_out)
+    )
+    states = timeline.scatter(trajectories).to("cpu", torch.float64)
+    covariance = states.T @ states / len(states)
+    errors = []
+    for ridge in RIDGES:
+        assign(regression.solve(ridge), dynamics, covariance)
+        error = forecast_error(dynamics, trajectories, timeline, held_out, settings)
+        errors.append(error if math.isfinite(error) else math.inf)
+    best = RIDGES[errors.index(min(errors))]
+    assign(regression.solve(best), dynamics, covariance)
+    return best
 
 
 def _held_out(groups: Tensor, fraction: float) -> Tensor:

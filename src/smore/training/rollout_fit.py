@@ -64,7 +64,7 @@ def fit_rollouts(
     weight = valid.to(targets) / valid.sum() / targets.shape[-1]
     optimizer = torch.optim.Adam(dynamics.parameters())
     best = copy.deepcopy(dynamics.state_dict())
-    lowest = error = _forecast_error(dynamics, latents, timeline, held_out, settings)
+    lowest = error = forecast_error(dynamics, latents, timeline, held_out, settings)
     retreats = 0
     for number in range(num_steps):
         # The paper's schedule ends in free rollouts after 700 epochs, whatever the number of steps.
@@ -93,7 +93,7 @@ def fit_rollouts(
             group["lr"] = rate * 0.5**retreats * warm_cosine(number, num_steps, WARM_UP)
         optimizer.step()
         if (number + 1) % CHECK_EVERY == 0 or number + 1 == num_steps:
-            error = _forecast_error(dynamics, latents, timeline, held_out, settings)
+            error = forecast_error(dynamics, latents, timeline, held_out, settings)
             if error < lowest or not math.isfinite(lowest):
                 best, lowest = copy.deepcopy(dynamics.state_dict()), error
         if progress is not None:
@@ -109,7 +109,7 @@ def fit_rollouts(
 
 
 @torch.no_grad()
-def _forecast_error(
+def forecast_error(
     dynamics: LatentDynamics,
     latents: Tensor,
     timeline: Timeline,
