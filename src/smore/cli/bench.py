@@ -19,11 +19,6 @@ app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
 Results = Annotated[Path | None, typer.Option(help="Append the result to this CSV file.")]
 
 
-@app.callback()
-def benches() -> None:
-    """Measure how fast smore is here."""
-
-
 @app.command("epoch")
 def epoch(
     preset_name: Annotated[

@@ -10,7 +10,7 @@ import typer
 
 from smore import datasets
 from smore.cli.fields import with_fields_of
-from smore.cli.output import Json, console, print_json, print_table
+from smore.cli.output import Json, console, print_json, print_table, span
 from smore.data import Missing, Trajectories
 from smore.data.normalization import channel_moments
 from smore.datasets.catalogue import ALIASES
@@ -116,10 +116,10 @@ def summarise(trajectories: Trajectories) -> dict[str, Any]:
     )
     return {
         "sequences": len(trajectories),
-        "snapshots": _range(lengths),
-        "time_step": _range(steps.round(12).tolist()) if len(steps) else None,
+        "snapshots": span(lengths),
+        "time_step": span(steps.round(12).tolist()) if len(steps) else None,
         "time_units": trajectories.clock.units or None,
-        "points": _range(points),
+        "points": span(points),
         "meshes": len({id(sequence.mesh) for sequence in trajectories}),
         "geometry": trajectories.space.geometry,
         "coordinates": list(trajectories.space.names),
@@ -129,8 +129,3 @@ def summarise(trajectories: Trajectories) -> dict[str, Any]:
             for c, m, s in zip(trajectories.channels, mean, deviation, strict=True)
         ],
     }
-
-
-def _range(values: list[Any]) -> Any:
-    low, high = min(values), max(values)
-    return low if low == high else f"{low} to {high}"

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from smore.cli.output import Json, console, error_console, print_json
+from smore.cli.output import Json, console, error_console, print_json, span
 from smore.data import Clock, Missing, Trajectories
 from smore.data.files import save_dataset
 from smore.errors import SettingsError
@@ -73,14 +73,9 @@ def forecast(
         return
     console.print(
         f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from {shown[0]} to "
-        f"{shown[-1]}, each from {_span(state.num_values.tolist())} observed values",
+        f"{shown[-1]}, each from {span(state.num_values.tolist())} observed values",
         highlight=False,
     )
-
-
-def _span(counts: list[int]) -> str:
-    low, high = min(counts), max(counts)
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def parse_times(text: str, clock: Clock) -> NDArray[np.generic]:

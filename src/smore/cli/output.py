@@ -44,6 +44,12 @@ def show(value: Any) -> str:
     return str(value)
 
 
+def span(values: Sequence[Any]) -> Any:
+    """The value all have in common, or "lowest to highest"."""
+    low, high = min(values), max(values)
+    return low if low == high else f"{low} to {high}"
+
+
 def print_evaluation(evaluation: Evaluation) -> None:
     """Errors beside those of persistence and climatology, then the verdict."""
     e = evaluation

@@ -77,17 +77,17 @@ class ConservativeQuadratic(QuadraticDynamics):
         self.third.div_(factor)
 
     def slices(self, outputs: slice) -> Tensor:
-        return self._symmetric("ci,cj,ck->ijk", outputs, slice(None))
+        return self._symmetric(outputs, slice(None))
 
     def slice_rows(self, rows: slice) -> Tensor:
-        return self._symmetric("ci,cj,ck->ijk", slice(None), rows)
+        return self._symmetric(slice(None), rows)
 
-    def _symmetric(self, pattern: str, outputs: slice, rows: slice) -> Tensor:
+    def _symmetric(self, outputs: slice, rows: slice) -> Tensor:
         """Q⁽ⁱ⁾_jk for i in `outputs` and j in `rows`, symmetric in (j, k)."""
         first, second, third = self.first, self.second, self.third
 
         def product(out: Tensor, left: Tensor) -> Tensor:
-            both = torch.einsum(pattern, out[:, outputs], left[:, rows], third)
-            return both + torch.einsum(pattern, out[:, outputs], third[:, rows], left)
+            both = torch.einsum("ci,cj,ck->ijk", out[:, outputs], left[:, rows], third)
+            return both + torch.einsum("ci,cj,ck->ijk", out[:, outputs], third[:, rows], left)
 
         return (product(first, second) - product(second, first)) / 2

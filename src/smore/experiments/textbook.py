@@ -7,7 +7,6 @@ its oracle in tests and as the reference of `smore bench epoch`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -17,6 +16,7 @@ from smore.data import CoordinateMap, Normalization, Trajectories
 from smore.decoder import FilterNetwork
 from smore.dynamics import LatentDynamics, LinearDynamics, QuadraticDynamics
 from smore.settings import Settings
+from smore.training.algorithm1 import Losses
 
 
 def decode_snapshots(decoder: FilterNetwork, coords: Tensor, codes: Tensor) -> Tensor:
@@ -72,12 +72,6 @@ def regularisation(dynamics: LatentDynamics, settings: Settings) -> Tensor:
     return total
 
 
-@dataclass
-class TextbookLosses:
-    reconstruction: float
-    dynamics: float
-
-
 class Textbook:
     """The same state as `training.Algorithm1`, moved by the literal algorithm."""
 
@@ -116,15 +110,15 @@ class Textbook:
             dynamics.parameters(), lr=settings.dynamics_learning_rate
         )
 
-    def epoch(self, batches: list[Tensor], anchors: Tensor) -> TextbookLosses:
-        losses = TextbookLosses(0.0, 0.0)
+    def epoch(self, batches: list[Tensor], anchors: Tensor) -> Losses:
+        reconstruction = dynamics = 0.0
         self.latent_gradients: dict[int, Tensor] = {}
         self.decoder_optimizer.zero_grad()
         self.dynamics_optimizer.zero_grad()
         for batch, batch_anchors in zip(batches, anchors, strict=True):
             indices = batch.tolist()
             self.latent_optimizer.zero_grad(set_to_none=True)
-            losses.reconstruction += self._reconstruct(indices)
+            reconstruction += self._reconstruct(indices)
             for index in indices:
                 gradient = self.latents[index].grad
                 assert gradient is not None
@@ -133,13 +127,13 @@ class Textbook:
             loss = self._dynamics_loss(indices, batch_anchors.tolist())
             loss = loss + regularisation(self.dynamics, self.settings) / len(batches)
             loss.backward()
-            losses.dynamics += float(loss.detach())
+            dynamics += float(loss.detach())
         if self.settings.clip_norm is not None:
             nn.utils.clip_grad_norm_(self.decoder.parameters(), self.settings.clip_norm)
             nn.utils.clip_grad_norm_(self.dynamics.parameters(), self.settings.clip_norm)
         self.decoder_optimizer.step()
         self.dynamics_optimizer.step()
-        return losses
+        return Losses(reconstruction, dynamics)
 
     def _reconstruct(self, indices: list[int]) -> float:
         """L_dec of one batch, backpropagated chunk by chunk (Algorithm 2)."""
