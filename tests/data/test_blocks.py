@@ -16,7 +16,7 @@ def trajectories(kind: str) -> Trajectories:
     rng = np.random.default_rng(0)
     every = rng.uniform(size=(20, 2))
     lengths = [3, 2, 4, 2]
-    if kind in ("shared", "masked"):
+    if kind in ("shared", "masked", "land"):
         coords = [every] * 4
     elif kind == "own points":
         coords = [rng.uniform(size=(8 + number, 2)) for number in range(4)]
@@ -30,6 +30,9 @@ def trajectories(kind: str) -> Trajectories:
         rng.normal(300.0, 5.0, size=(length, CHANNELS, len(points)))
         for length, points in zip(lengths, coords, strict=True)
     ]
+    if kind == "land":
+        for values in fields:
+            values[..., ::3] = np.nan
     if kind == "masked":
         for values in fields:
             values[rng.uniform(size=values.shape) < 0.4] = np.nan
@@ -37,7 +40,7 @@ def trajectories(kind: str) -> Trajectories:
     return Trajectories.from_arrays(fields, coords, times, missing="mask")
 
 
-KINDS = ["shared", "masked", "own points", "some shared", "selections", "repeated points"]
+KINDS = ["shared", "masked", "land", "own points", "some shared", "selections", "repeated points"]
 
 
 def blocks_of(data: Trajectories) -> list[Block]:
@@ -166,3 +169,20 @@ def test_data_are_left_as_they_are() -> None:
         block.values.zero_()
     for sequence, fields in zip(data, before, strict=True):
         np.testing.assert_array_equal(sequence.fields, fields)
+
+
+def test_points_that_nobody_observed_are_left_out() -> None:
+    (block,) = blocks_of(trajectories("land"))
+    assert block.observed is None
+    assert block.num_points == 13
+
+
+def test_columns_share_a_pattern_exactly_when_they_share_a_mask() -> None:
+    (block,) = blocks_of(trajectories("selections"))
+    assert block.observed is not None
+    assert block.patterns is not None
+    assert set(block.patterns.tolist()) == {0, 1, 2, 3}  # four sequences, four selections
+    for first, one in enumerate(block.observed.T):
+        for second, other in enumerate(block.observed.T):
+            alike = bool(block.patterns[first] == block.patterns[second])
+            assert alike == torch.equal(one, other)

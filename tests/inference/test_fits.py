@@ -58,8 +58,7 @@ def random_block(kind="full", coords=None):
         values=torch.randn(columns, dtype=torch.float64, generator=generator),
         snapshots=torch.arange(SNAPSHOTS),
         num_channels=CHANNELS,
-        observed=masks(kind),
-    )
+    ).with_mask(masks(kind))
 
 
 def stacked(decoder, block, snapshot):
@@ -116,7 +115,7 @@ def test_no_observations_leave_the_prior():
         one_problem(random_decoder(), random_block("nothing")), prior, NOISE
     )
     torch.testing.assert_close(mean.flatten(1), prior.mean.expand(SNAPSHOTS, -1))
-    torch.testing.assert_close(covariance, prior.covariance.expand(SNAPSHOTS, -1, -1))
+    torch.testing.assert_close(covariance, prior.covariance[None])  # all share it
 
 
 def test_directions_without_prior_variance_keep_the_prior_mean():

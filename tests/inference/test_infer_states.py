@@ -38,8 +38,7 @@ def block(snapshots, num_points, masked, seed):
         values=torch.randn(columns, dtype=torch.float64, generator=generator),
         snapshots=torch.tensor(snapshots),
         num_channels=CHANNELS,
-        observed=torch.rand(columns, generator=generator) < 0.7 if masked else None,
-    )
+    ).with_mask(torch.rand(columns, generator=generator) < 0.7 if masked else None)
 
 
 def alone(data, position):
@@ -52,8 +51,7 @@ def alone(data, position):
         data.values[:, columns],
         torch.tensor([0]),
         CHANNELS,
-        observed,
-    )
+    ).with_mask(observed)
 
 
 @pytest.mark.parametrize("method", ["posterior", "least-squares"])

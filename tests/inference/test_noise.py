@@ -23,8 +23,8 @@ def problem(residual, masked=False):
     missed = residual(decoded.shape, coords, generator)
     observed = torch.rand(decoded.shape, generator=generator) < 0.5 if masked else None
     return latents, Block(
-        coords, torch.ones(POINTS), decoded + missed, torch.arange(SNAPSHOTS), CHANNELS, observed
-    )
+        coords, torch.ones(POINTS), decoded + missed, torch.arange(SNAPSHOTS), CHANNELS
+    ).with_mask(observed)
 
 
 def white(shape, _, generator):

@@ -28,8 +28,7 @@ def block(masked):
         values=torch.randn(columns, dtype=torch.float64, generator=generator),
         snapshots=torch.tensor([7, 2, 4]),
         num_channels=CHANNELS,
-        observed=torch.rand(columns, generator=generator) < 0.5 if masked else None,
-    )
+    ).with_mask(torch.rand(columns, generator=generator) < 0.5 if masked else None)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -38,7 +37,7 @@ def test_sums_over_points(masked):
     basis = network.basis(data.coords).detach()
     (equations,) = normal_equations(network, [data])
     assert equations.snapshots.tolist() == [7, 2, 4]
-    grams = equations.gram.expand(SNAPSHOTS, CHANNELS, DIM, DIM)
+    grams = equations.gram[equations.pattern]
     for snapshot in range(SNAPSHOTS):
         for channel in range(CHANNELS):
             column = snapshot * CHANNELS + channel

@@ -37,6 +37,8 @@ class Block:
         snapshots: (snapshots,) rows of the latent table; channels of a snapshot are adjacent.
         num_channels: channels per snapshot.
         observed: (points, snapshots · channels) booleans, or None when every value is known.
+        patterns: (snapshots · channels,) with `observed`: columns of equal number have equal masks,
+            and with them equal Gram matrices. Numbers count from 0 without gaps.
         loading: (snapshots · channels,) how much of the decoder's offset each column carries: 1 for
             a snapshot, 0 for a direction in which snapshots differ. None means 1 for all.
     """
@@ -47,11 +49,21 @@ class Block:
     snapshots: Tensor
     num_channels: int
     observed: Tensor | None = None
+    patterns: Tensor | None = None
     loading: Tensor | None = None
 
     @property
     def num_points(self) -> int:
         return len(self.coords)
+
+    def with_mask(self, observed: Tensor | None) -> Block:
+        """The same values, known only where `observed` (points, snapshots · channels) says so."""
+        if observed is None:
+            return replace(self, observed=None, patterns=None)
+        bits = np.packbits(observed.T.cpu().numpy(), axis=1)
+        _, numbers = np.unique(bits, axis=0, return_inverse=True)
+        patterns = torch.as_tensor(numbers.ravel()).to(observed.device)
+        return replace(self, observed=observed, patterns=patterns)
 
     def chunks(self, size: int | None) -> Iterator[Block]:
         """The same block in pieces of at most `size` points."""
@@ -103,16 +115,14 @@ def make_blocks(
         sequences = [trajectories.sequences[number] for number in numbers]
         mesh = sequences[0].mesh
         snapshots = np.concatenate([np.arange(starts[n], starts[n + 1]) for n in numbers])
-        blocks.append(
-            Block(
-                coords=torch.as_tensor(coordinate_map(mesh.coords)).to(device, dtype),
-                weights=torch.as_tensor(np.array(mesh.weights)).to(device, dtype),
-                values=_columns(sequences, normalization, dtype).to(device),
-                snapshots=torch.as_tensor(snapshots).to(device),
-                num_channels=trajectories.num_channels,
-                observed=_observed_columns(sequences, device),
-            )
+        block = Block(
+            coords=torch.as_tensor(coordinate_map(mesh.coords)).to(device, dtype),
+            weights=torch.as_tensor(np.array(mesh.weights)).to(device, dtype),
+            values=_columns(sequences, normalization, dtype).to(device),
+            snapshots=torch.as_tensor(snapshots).to(device),
+            num_channels=trajectories.num_channels,
         )
+        blocks.append(_masked(block, sequences))
     return blocks
 
 
@@ -167,14 +177,29 @@ def _columns(sequences: list[Sequence], normalization: Normalization, dtype: tor
     return columns
 
 
-def _observed_columns(sequences: list[Sequence], device: torch.device | str) -> Tensor | None:
+def _masked(block: Block, sequences: list[Sequence]) -> Block:
+    """`block` with what its sequences observed; without points that none of them ever did."""
     if all(sequence.observed is None for sequence in sequences):
-        return None
+        return block
     masks = [
         np.ones(sequence.fields.shape, dtype=bool)
         if sequence.observed is None
         else sequence.observed
         for sequence in sequences
     ]
-    flat = np.concatenate([mask.reshape(-1, mask.shape[-1]) for mask in masks])
-    return torch.as_tensor(np.ascontiguousarray(flat.T)).to(device)
+    rows = np.concatenate([mask.reshape(-1, mask.shape[-1]) for mask in masks])
+    seen = rows.any(axis=0)
+    device = block.values.device
+    if seen.any() and not seen.all():
+        kept = torch.as_tensor(seen).to(device)
+        block = replace(
+            block,
+            coords=block.coords[kept],
+            weights=block.weights[kept],
+            values=block.values[kept],
+        )
+        rows = rows[:, seen]
+    if rows.all():  # land, say: nothing is missing where anything is known
+        return block
+    observed = torch.as_tensor(np.ascontiguousarray(rows.T)).to(device)
+    return block.with_mask(observed)

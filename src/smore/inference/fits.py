@@ -29,16 +29,21 @@ def posterior(
         noise: (channels,) variance of an observed value about the decoder, all > 0.
     """
     num, num_channels, dim = equations.moment.shape
-    precision = equations.gram / noise[:, None, None]  # (1 or n, channels, p, p)
+    # States with equal patterns in every channel share one precision.
+    patterns, which = torch.unique(equations.pattern, dim=0, return_inverse=True)
+    precision = equations.gram[patterns] / noise[:, None, None]  # (distinct, channels, p, p)
     information = torch.stack([torch.block_diag(*matrices) for matrices in precision])
-    pull = (equations.moment / noise[:, None]).flatten(1) - (information @ prior.mean)
     factor = prior.factor
+    pull = (equations.moment / noise[:, None]).flatten(1) - (information @ prior.mean)[which]
     whitened = torch.eye(len(prior.mean), dtype=factor.dtype) + factor.T @ information @ factor
     root = torch.linalg.cholesky(whitened)
-    solved = torch.cholesky_solve((pull @ factor)[..., None], root.expand(num, -1, -1))[..., 0]
-    mean = prior.mean + solved @ factor.T
+    mean = torch.empty_like(pull)
+    for number, each in enumerate(root):
+        rows = which == number
+        mean[rows] = prior.mean + torch.cholesky_solve((pull[rows] @ factor).T, each).T @ factor.T
     half = torch.linalg.solve_triangular(root, factor.T.expand_as(root), upper=False)
-    return mean.view(num, num_channels, dim), half.mT @ half
+    covariance = half.mT @ half
+    return mean.view(num, num_channels, dim), covariance if len(root) == 1 else covariance[which]
 
 
 def least_squares(equations: NormalEquations) -> Tensor:
@@ -46,8 +51,11 @@ def least_squares(equations: NormalEquations) -> Tensor:
     values, vectors = torch.linalg.eigh(equations.gram)
     kept = values > RANK_TOLERANCE * values[..., -1:]
     inverse = torch.where(kept, 1 / torch.where(kept, values, 1.0), 0.0)
-    coefficients = (vectors.mT @ equations.moment[..., None])[..., 0] * inverse
-    return (vectors @ coefficients[..., None])[..., 0]
+
+    def solve(number: int, moments: Tensor) -> Tensor:
+        return (moments @ vectors[number] * inverse[number]) @ vectors[number].T
+
+    return equations.per_pattern(solve, equations.moment)
 
 
 def adam(equations: NormalEquations, num_steps: int, rate: float) -> Tensor:
@@ -62,7 +70,7 @@ def adam(equations: NormalEquations, num_steps: int, rate: float) -> Tensor:
     total = equations.count.sum()
     with torch.no_grad():
         for step in range(num_steps + 1):
-            pulled = (equations.gram @ codes[..., None])[..., 0]
+            pulled = equations.pull(codes)
             misfit = ((codes * (pulled - 2 * equations.moment)).sum(-1) + equations.energy).sum(-1)
             better = misfit < lowest
             lowest = torch.where(better, misfit, lowest)

@@ -30,12 +30,22 @@ def noise_variance(equations: Sequence[NormalEquations], latents: Tensor) -> Ten
     )
     for block in equations:
         codes = latents[block.snapshots.to(latents.device)].to("cpu", torch.float64)
-        pull = block.moment - (block.gram @ codes[..., None])[..., 0]
-        values, vectors = torch.linalg.eigh(block.gram)
-        seen = values > 1e-12 * values[..., -1:]
-        along = (vectors.mT @ pull[..., None])[..., 0].square()
-        projected += torch.where(seen, along / torch.where(seen, values, 1.0), 0.0).sum((0, -1))
-        dof += seen.expand(along.shape).sum((0, -1))
+        energy, directions = _projected(block, codes)
+        projected += energy
+        dof += directions
         squared += block.squared_residual(codes).sum(0)
         count += block.count.sum(0)
     return torch.maximum(squared / count.clamp(min=1), projected / dof.clamp(min=1))
+
+
+def _projected(block: NormalEquations, codes: Tensor) -> tuple[Tensor, Tensor]:
+    """(J₀ᵀρ)ᵀ G⁻¹ (J₀ᵀρ) and the number of directions seen, summed over snapshots: (channels,)."""
+    values, vectors = torch.linalg.eigh(block.gram)
+    seen = values > 1e-12 * values[..., -1:]
+    inverse = torch.where(seen, 1 / torch.where(seen, values, 1.0), 0.0)
+
+    def energies(number: int, pulls: Tensor) -> Tensor:
+        return (pulls @ vectors[number]).square() * inverse[number]
+
+    along = block.per_pattern(energies, block.moment - block.pull(codes))
+    return along.sum((0, -1)), seen.sum(-1)[block.pattern].sum(0)

@@ -7,7 +7,7 @@ sums over points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +23,8 @@ class NormalEquations:
 
     Args:
         snapshots: (n,) rows of the latent table.
-        gram: J₀ᵀJ₀, (1, 1, p, p) when all snapshots share their points, else (n, channels, p, p).
+        gram: J₀ᵀJ₀ of every distinct set of observed points, (patterns, p, p).
+        pattern: which of them belongs to each snapshot and channel, (n, channels).
         moment: J₀ᵀ(u - c₀), (n, channels, p).
         energy: ‖u - c₀‖², (n, channels).
         count: observed points, (n, channels).
@@ -31,14 +32,28 @@ class NormalEquations:
 
     snapshots: Tensor
     gram: Tensor
+    pattern: Tensor
     moment: Tensor
     energy: Tensor
     count: Tensor
 
     def squared_residual(self, codes: Tensor) -> Tensor:
         """‖J₀ z + c₀ - u‖² for codes (n, channels, p): (n, channels), never below 0."""
-        quadratic = (codes[..., None, :] @ self.gram @ codes[..., :, None])[..., 0, 0]
-        return (quadratic - 2 * (codes * self.moment).sum(-1) + self.energy).clamp(min=0)
+        return ((codes * (self.pull(codes) - 2 * self.moment)).sum(-1) + self.energy).clamp(min=0)
+
+    def pull(self, codes: Tensor) -> Tensor:
+        """J₀ᵀJ₀ z for codes (n, channels, p)."""
+        return self.per_pattern(lambda number, rows: rows @ self.gram[number], codes)
+
+    def per_pattern(self, function: Callable[[int, Tensor], Tensor], codes: Tensor) -> Tensor:
+        """`function(number, rows)` for the rows of `codes` (n, channels, p) of each pattern."""
+        if len(self.gram) == 1:
+            return function(0, codes.flatten(0, 1)).view_as(codes)
+        result = torch.empty_like(codes)
+        for number in range(len(self.gram)):
+            rows = self.pattern == number
+            result[rows] = function(number, codes[rows])
+        return result
 
 
 @torch.no_grad()
@@ -71,18 +86,33 @@ def chunk_equations(basis: Basis, chunk: Block) -> NormalEquations:
     offset = torch.outer(basis.offset, chunk.offset_loading)
     target = (chunk.values - offset).to("cpu", torch.float64)
     if chunk.observed is None:
-        gram = (modes.T @ modes)[None, None]
+        gram = (modes.T @ modes)[None]
+        pattern = torch.zeros(shape, dtype=torch.int64)
         count = torch.full(shape, float(chunk.num_points), dtype=torch.float64)
     else:
+        assert chunk.patterns is not None
         observed = chunk.observed.to("cpu", torch.float64)
         target *= observed
-        gram = torch.stack([(modes * mask[:, None]).T @ modes for mask in observed.T])
-        gram = gram.view(*shape, dim, dim)
+        pattern = chunk.patterns.cpu().view(shape)
+        gram = torch.stack(
+            [
+                (modes * observed[:, column, None]).T @ modes
+                for column in first_columns(chunk.patterns).tolist()
+            ]
+        )
         count = observed.sum(0).view(shape)
     return NormalEquations(
         snapshots=chunk.snapshots.cpu(),
         gram=gram,
+        pattern=pattern,
         moment=(target.T @ modes).view(*shape, dim),
         energy=target.square().sum(0).view(shape),
         count=count,
     )
+
+
+def first_columns(patterns: Tensor) -> Tensor:
+    """A column that has pattern 0, one that has pattern 1, and so on."""
+    first = patterns.new_full((int(patterns.max()) + 1,), len(patterns))
+    columns = torch.arange(len(patterns), device=patterns.device)
+    return first.scatter_reduce(0, patterns, columns, "amin")

@@ -122,13 +122,12 @@ def accumulate_projection(
 
 def solve_codes(equations: NormalEquations) -> Tensor:
     """Least-squares codes (n, channels, p), by Cholesky with a ridge of 1e-10."""
-    diagonal = equations.gram.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
+    diagonal = equations.gram.diagonal(dim1=-2, dim2=-1).mean(-1)[:, None, None]
     ridge = GRAM_RIDGE * diagonal * torch.eye(equations.gram.shape[-1], dtype=torch.float64)
     root = torch.linalg.cholesky(equations.gram + ridge)
-    if equations.gram.shape[:2] == (1, 1):  # all columns share one matrix
-        flat = equations.moment.flatten(0, 1)
-        return torch.cholesky_solve(flat.T, root[0, 0]).T.view_as(equations.moment)
-    return torch.cholesky_solve(equations.moment[..., None], root)[..., 0]
+    return equations.per_pattern(
+        lambda number, moments: torch.cholesky_solve(moments.T, root[number]).T, equations.moment
+    )
 
 
 @torch.no_grad()
