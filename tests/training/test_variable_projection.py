@@ -9,6 +9,7 @@ from smore.decoder import FilterNetwork
 from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
 from smore.training.compression import compress
 from smore.training.muon import orthogonalise
+from smore.training.pieces import Piece
 from smore.training.variable_projection import accumulate_projection, fit_decoder, solve_codes
 
 POINTS, COLUMNS, DIM = 50, 30, 4
@@ -46,17 +47,17 @@ def test_loss_and_gradient_are_those_of_the_projection_error(chunk_size, compres
     decoder, block = decoder_of(), block_of()
     expected = literal_loss(decoder, block)
     gradients = torch.autograd.grad(expected, list(decoder.parameters()))
-    rest = 0.0
     if compressed:
         smaller = compress(block, DIM, torch.Generator())
-        block, rest = smaller.block, smaller.rest
-        weight = 1 / POINTS
+        piece = Piece(smaller.block, 1 / POINTS, smaller.rest)
     else:
-        weight = 1 / block.values.numel()
+        piece = Piece(block, 1 / block.values.numel())
     decoder.zero_grad()
-    loss = accumulate_projection(decoder, [block], [weight], chunk_size)
+    loss = accumulate_projection(decoder, [piece], chunk_size)
     # What the factor leaves out is not in the gradient: a thousandth of the POD residual.
-    assert loss + rest == pytest.approx(float(expected.detach()), rel=1e-3 if compressed else 1e-9)
+    assert loss + piece.rest == pytest.approx(
+        float(expected.detach()), rel=1e-3 if compressed else 1e-9
+    )
     for parameter, gradient in zip(decoder.parameters(), gradients, strict=True):
         difference = (parameter.grad - gradient).norm() / gradient.norm()
         assert difference < (5e-3 if compressed else 1e-6)
@@ -98,11 +99,17 @@ def test_no_basis_beats_the_pod_limit_and_training_comes_near_it():
     block = Block(block.coords, block.weights, values, block.snapshots, 1)
     small = compress(block, DIM, generator)
     decoder = FilterNetwork(2, DIM, 48, 2, 32.0, generator=generator)
-    fit = fit_decoder(
-        decoder, [small.block], [1 / 200], num_steps=600, adam_rate=5e-3, muon_rate=5e-3
+    losses = []
+    fit_decoder(
+        decoder,
+        [Piece(small.block, 1 / 200, small.rest)],
+        num_steps=600,
+        rate=5e-3,
+        generator=generator,
+        progress=lambda _, loss: losses.append(loss),
     )
     limit = small.pod_limit(DIM)
-    assert limit <= fit.last_loss + small.rest <= 1.2 * limit
+    assert limit <= losses[-1] <= 1.2 * limit
 
 
 def test_a_decoder_without_offset_keeps_none():
@@ -110,11 +117,10 @@ def test_a_decoder_without_offset_keeps_none():
     block = block_of(dtype=torch.float32)
     fit_decoder(
         decoder,
-        [block],
-        [1 / block.values.numel()],
+        [Piece(block, 1 / block.values.numel())],
         num_steps=3,
-        adam_rate=1e-2,
-        muon_rate=1e-2,
+        rate=1e-2,
+        generator=torch.Generator(),
         with_offset=False,
     )
     assert not decoder.basis(block.coords).offset.any()

@@ -8,7 +8,7 @@ sums over points.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -36,6 +36,17 @@ class NormalEquations:
     moment: Tensor
     energy: Tensor
     count: Tensor
+
+    def select(self, rows: Tensor) -> NormalEquations:
+        """Those of some snapshots."""
+        return replace(
+            self,
+            snapshots=self.snapshots[rows],
+            pattern=self.pattern[rows],
+            moment=self.moment[rows],
+            energy=self.energy[rows],
+            count=self.count[rows],
+        )
 
     def squared_residual(self, codes: Tensor) -> Tensor:
         """‖J₀ z + c₀ - u‖² for codes (n, channels, p): (n, channels), never below 0."""

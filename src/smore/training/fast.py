@@ -13,16 +13,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from smore.data import Block
 from smore.data.timeline import Timeline
 from smore.decoder import FilterNetwork
-from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
 from smore.dynamics import FullQuadratic, LatentDynamics, LinearDynamics, LowRankQuadratic
-from smore.inference import normal_equations
 from smore.settings import Settings
 from smore.stability import conservation_penalty, eigenvalue_penalty
-from smore.training.compression import compress
+from smore.training.latent_table import solve_latents
 from smore.training.linear_fit import Transitions, real_generator
+from smore.training.pieces import make_pieces
 from smore.training.problem import TrainingProblem
 from smore.training.quadratic_fit import (
     MOST_FEATURES,
@@ -33,7 +31,7 @@ from smore.training.quadratic_fit import (
 )
 from smore.training.rollout_fit import fit_rollouts, forecast_error
 from smore.training.trained import Trained
-from smore.training.variable_projection import fit_decoder, solve_codes
+from smore.training.variable_projection import fit_decoder
 
 Status = Callable[[int, str], None]
 
@@ -61,7 +59,7 @@ def train_fast(
         status: told the steps done and how it goes.
     """
     findings = _fit_decoder(problem, decoder, settings, generator, status)
-    latents = _orthonormal_latents(problem, decoder, settings)
+    latents, findings["decoder_error"] = solve_latents(problem, decoder, settings.chunk_size)
     uniform = len(torch.unique(problem.timeline.steps[problem.timeline.valid[:, 1:]])) == 1
     if isinstance(dynamics, LinearDynamics) and uniform:
         more = _fit_linear(problem, dynamics, latents)
@@ -72,8 +70,8 @@ def train_fast(
         decoder=decoder,
         dynamics=dynamics,
         latents=latents.to(next(decoder.parameters())),
-        epoch=settings.decoder_steps - 1,
-        epochs_run=settings.decoder_steps,
+        epoch=int(findings["decoder_steps"]) - 1,
+        epochs_run=int(findings["decoder_steps"]),
         findings=findings | more,
     )
 
@@ -85,64 +83,28 @@ def _fit_decoder(
     generator: torch.Generator,
     status: Status,
 ) -> dict[str, float]:
-    """Variable projection on compressed blocks; the error beside the POD limit."""
+    """Variable projection; the number of steps and what no linear basis could better."""
     # With an offset the latent energy would not be the field's.
     with_offset = settings.dynamics != "conservative"
-    total = float(problem.num_values.sum())
-    blocks: list[Block] = []
-    weights: list[float] = []
-    limit = rest = 0.0
-    for block in problem.blocks:
-        share = block.values.numel() / total
-        if block.observed is None and block.values.shape[1] > 2 * decoder.latent_dim:
-            compressed = compress(block, decoder.latent_dim, generator, centred=with_offset)
-            blocks.append(compressed.block)
-            weights.append(share / block.num_points)
-            limit += share * compressed.pod_limit(decoder.latent_dim)
-            rest += share * compressed.rest
-        else:
-            blocks.append(block)
-            weights.append(1 / total)
+    pieces = make_pieces(problem.blocks, decoder.latent_dim, generator, centred=with_offset)
+    limit = sum(piece.limit for piece in pieces)
 
-    def progress(step: int, loss: float) -> None:
-        status(step + 1, f"decoder error {loss + rest:.2e} (best possible {limit:.2e})")
+    def progress(place: int, loss: float) -> None:
+        status(place, f"decoder error {loss:.2e} (best possible {limit:.2e})")
 
-    fitted = fit_decoder(
+    steps = fit_decoder(
         decoder,
-        blocks,
-        weights,
+        pieces,
         num_steps=settings.decoder_steps,
-        adam_rate=settings.decoder_learning_rate,
-        muon_rate=settings.decoder_learning_rate,
+        rate=settings.decoder_learning_rate,
+        generator=generator,
         with_offset=with_offset,
         chunk_size=settings.chunk_size,
         progress=progress,
     )
-    findings = {"decoder_error": fitted.last_loss + rest}
-    if len(problem.blocks) == 1 and limit > 0:
-        findings["pod_limit"] = limit
-    return findings
-
-
-@torch.no_grad()
-def _orthonormal_latents(
-    problem: TrainingProblem, decoder: FilterNetwork, settings: Settings
-) -> Tensor:
-    """Least-squares latents (snapshots, channels, p) in the L2-orthonormal gauge, float64.
-
-    What the offset and the modes have in common goes to the latents, so that they are those of the
-    whole field.
-    """
-    num_snapshots = problem.timeline.num_snapshots
-    shape = (num_snapshots, problem.num_channels, decoder.latent_dim)
-    latents = torch.empty(shape, dtype=torch.float64)
-    for equations in normal_equations(decoder, problem.blocks, settings.chunk_size):
-        latents[equations.snapshots] = solve_codes(equations)
-    gram, offset = mode_gram(decoder, problem.blocks, settings.chunk_size)
-    shift = -torch.linalg.lstsq(gram, offset[:, None], driver="gelsd").solution[:, 0]
-    matrix = orthonormal_gauge(gram, latents - shift)
-    change_gauge(decoder, matrix, shift)
-    return torch.linalg.solve(matrix, (latents - shift).flatten(0, 1).T).T.view(shape)
+    # Bases for one mesh each, or for some of the data, say little about a basis for all.
+    known = len(pieces) == 1 and limit > 0
+    return {"decoder_steps": steps} | ({"pod_limit": limit} if known else {})
 
 
 @torch.no_grad()

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from smore.data import Block
 from smore.decoder import Basis, FilterNetwork
 from smore.decoder.residual import backpropagate_residual
 from smore.errors import DivergenceError
 from smore.inference import NormalEquations, normal_equations
 from smore.inference.normal_equations import chunk_equations
 from smore.training.muon import Muon
-from smore.training.schedule import warm_cosine
+from smore.training.pieces import Piece, draw
+from smore.training.schedule import Schedule
 
 # Added to the Gram matrix, relative to its mean diagonal: modes closer to dependent than this are
 # told apart no further.
@@ -30,82 +29,78 @@ GRAM_RIDGE = 1e-10
 WARM_UP = 50
 
 
-@dataclass(frozen=True)
-class DecoderFit:
-    """How the fit went: mean squared projection error at the first and last step."""
-
-    steps: int
-    first_loss: float
-    last_loss: float
-
-
 def fit_decoder(
     decoder: FilterNetwork,
-    blocks: Sequence[Block],
-    weights: Sequence[float],
+    pieces: Sequence[Piece],
     *,
     num_steps: int,
-    adam_rate: float,
-    muon_rate: float,
+    rate: float,
+    generator: torch.Generator,
     with_offset: bool = True,
     chunk_size: int | None = None,
     progress: Callable[[int, float], None] | None = None,
-) -> DecoderFit:
-    """Minimise the projection error of `blocks` over the decoder's weights.
+) -> int:
+    """Minimise the projection error of `pieces` over the decoder's weights.
 
     Args:
         decoder: trained in place.
-        blocks: the data, compressed where their snapshots share a mesh.
-        weights: of each squared entry of each block.
-        num_steps: steps of the cosine schedule.
-        adam_rate: learning rate of frequencies and biases.
-        muon_rate: learning rate of hidden and modulation matrices.
+        pieces: the data.
+        num_steps: steps of the schedule.
+        rate: peak learning rate.
+        generator: draws what each step looks at, where that is not everything.
         with_offset: whether c₀ is learned; if not it is zero.
         chunk_size: points decoded at once.
-        progress: called after every step with its number and loss.
+        progress: called after every step with its place in the schedule and its loss.
+
+    Returns:
+        The number of steps taken, fewer than `num_steps` after a plateau.
     """
+    optimizers = _optimizers(decoder, rate, with_offset)
+    schedule = Schedule(num_steps, WARM_UP)
+    while not schedule.done:
+        decoder.zero_grad()
+        drawn = draw(pieces, generator)
+        loss = accumulate_projection(decoder, drawn, chunk_size)
+        if not math.isfinite(loss):
+            raise DivergenceError(
+                f"the decoder's projection error is {loss} in step {schedule.steps}; "
+                "try a smaller decoder_rate",
+                part="projection error",
+                epoch=schedule.steps,
+            )
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate * schedule.factor
+            optimizer.step()
+        schedule.step(loss)
+        if progress is not None:
+            progress(schedule.place, loss + sum(piece.rest for piece in drawn))
+    return schedule.steps
+
+
+def _optimizers(
+    decoder: FilterNetwork, rate: float, with_offset: bool
+) -> list[torch.optim.Optimizer]:
+    """Muon for hidden and modulation matrices, Adam for frequencies, biases and output."""
     matrices = [*decoder.weights, *decoder.modulations]
     others = [*decoder.frequencies, decoder.output_weight]
     if with_offset:
         others += [*decoder.biases, decoder.output_bias]
     else:
         remove_offset(decoder)
-    optimizers = [Muon(matrices, muon_rate), torch.optim.Adam(others, adam_rate)]
-    schedules = [
-        torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: warm_cosine(step, num_steps, WARM_UP)
-        )
-        for optimizer in optimizers
-    ]
-    losses: list[float] = []
-    for step in range(num_steps):
-        decoder.zero_grad()
-        losses.append(accumulate_projection(decoder, blocks, weights, chunk_size))
-        if not math.isfinite(losses[-1]):
-            raise DivergenceError(
-                f"the decoder's projection error is {losses[-1]} in step {step}; "
-                "try a smaller decoder_rate",
-                part="projection error",
-                epoch=step,
-            )
-        for optimizer, schedule in zip(optimizers, schedules, strict=True):
-            optimizer.step()
-            schedule.step()
-        if progress is not None:
-            progress(step, losses[-1])
-    return DecoderFit(len(losses), losses[0], losses[-1])
+    return [Muon(matrices, rate), torch.optim.Adam(others, rate)]
 
 
 def accumulate_projection(
     decoder: FilterNetwork,
-    blocks: Sequence[Block],
-    weights: Sequence[float],
+    pieces: Sequence[Piece],
     chunk_size: int | None = None,
 ) -> float:
-    """The weighted projection error of `blocks`; adds its gradient to the decoder's `.grad`."""
+    """The weighted projection error of `pieces`; adds its gradient to the decoder's `.grad`."""
     loss = 0.0
-    for block, weight in zip(blocks, weights, strict=True):
-        scale = block.values.new_full((block.values.shape[1],), math.sqrt(weight))
+    for piece in pieces:
+        block = piece.block
+        scale = block.values.new_full((block.values.shape[1],), math.sqrt(piece.weight))
         basis: Basis | None = None
         if chunk_size is None or chunk_size >= block.num_points:
             basis = decoder.basis(block.coords)  # one evaluation serves the solve and the gradient
