@@ -53,5 +53,9 @@ class ForecastRangeWarning(UserWarning):
     """A forecast moves far away from anything the model was trained on."""
 
 
+class HiddenFrequencyWarning(UserWarning):
+    """Part of the data oscillates about as fast as the time step can show."""
+
+
 class OutsideDomainWarning(UserWarning):
     """Coordinates lie outside the domain the model was trained on."""

@@ -7,10 +7,11 @@ from torch import nn
 
 from smore.decoder import FilterNetwork
 from smore.dynamics import (
-    ConservativeQuadratic,
+    FullConservative,
     FullQuadratic,
     LatentDynamics,
     LinearDynamics,
+    LowRankConservative,
     LowRankQuadratic,
     MLPDynamics,
 )
@@ -45,8 +46,9 @@ def build_dynamics(
         assert settings.rank is not None
         return LowRankQuadratic(dim, settings.rank, generator)
     if settings.dynamics == "conservative":
-        assert settings.rank is not None
-        return ConservativeQuadratic(dim, settings.rank, settings.dissipative, generator)
+        if settings.rank is None:
+            return FullConservative(dim, settings.dissipative, generator)
+        return LowRankConservative(dim, settings.rank, settings.dissipative, generator)
     if settings.dynamics == "quadratic":
         return FullQuadratic(dim, generator)
     assert settings.dynamics_hidden_dim is not None

@@ -29,7 +29,10 @@ class Settings(BaseModel):
     # The latent dynamics and the map that is iterated.
     dynamics: DynamicsKind = Field("koopman", description="form of the latent dynamics")
     rank: int | None = Field(
-        None, ge=1, description="κ of lrlq, or the number of products of a conservative term"
+        None,
+        ge=1,
+        description="κ of lrlq, or the number of products of a conservative term; "
+        "default: r / 8, and a conservative term of full rank while it has a closed form",
     )
     dissipative: bool = Field(
         False, description="conservative: a linear part that cannot make energy either"

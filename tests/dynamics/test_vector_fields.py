@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from smore.dynamics import (
-    ConservativeQuadratic,
+    FullConservative,
     FullQuadratic,
     LinearDynamics,
+    LowRankConservative,
     LowRankQuadratic,
     MLPDynamics,
 )
@@ -28,18 +29,25 @@ def full():
 
 
 def conservative():
-    return ConservativeQuadratic(DIM, 6, generator=generator()).double()
+    return LowRankConservative(DIM, 6, generator=generator()).double()
+
+
+def full_conservative():
+    dynamics = FullConservative(DIM, generator=generator()).double()
+    with torch.no_grad():
+        dynamics.upper.normal_(generator=generator())
+    return dynamics
 
 
 def dissipative():
-    dynamics = ConservativeQuadratic(DIM, 6, dissipative=True, generator=generator()).double()
+    dynamics = LowRankConservative(DIM, 6, dissipative=True, generator=generator()).double()
     with torch.no_grad():
         dynamics.rotation.normal_(generator=generator())
         dynamics.dissipation.normal_(generator=generator())
     return dynamics
 
 
-@pytest.mark.parametrize("make", [low_rank, full, conservative, dissipative])
+@pytest.mark.parametrize("make", [low_rank, full, conservative, full_conservative, dissipative])
 def test_quadratic_dynamics_follow_their_equation(make):
     dynamics = make()
     slices = dynamics.slices(slice(None))
@@ -49,7 +57,7 @@ def test_quadratic_dynamics_follow_their_equation(make):
         torch.testing.assert_close(dynamics(state)[i], expected)
 
 
-@pytest.mark.parametrize("make", [low_rank, full, conservative])
+@pytest.mark.parametrize("make", [low_rank, full, conservative, full_conservative])
 def test_slices_are_symmetric_and_both_views_agree(make):
     dynamics = make()
     slices = dynamics.slices(slice(None))
@@ -89,10 +97,10 @@ def test_mlp_has_swish_between_its_four_layers():
     torch.testing.assert_close(dynamics(state), hidden)
 
 
-def test_a_conservative_term_makes_no_energy_whatever_its_size():
-    dynamics = conservative()
-    with torch.no_grad():
-        dynamics.third.mul_(1e4)
+@pytest.mark.parametrize("make", [conservative, full_conservative])
+def test_a_conservative_term_makes_no_energy_whatever_its_size(make):
+    dynamics = make()
+    dynamics.rescale(1e-4)
     states = torch.randn(500, DIM, dtype=torch.float64, generator=generator())
     pull = dynamics.quadratic(states)
     energy = (states * pull).sum(-1)
@@ -100,6 +108,34 @@ def test_a_conservative_term_makes_no_energy_whatever_its_size():
     assert (
         conservation_penalty(dynamics).item() < 1e-20 * dynamics.slices(slice(None)).square().sum()
     )
+
+
+@pytest.mark.parametrize("make", [conservative, full_conservative])
+def test_the_skew_matrix_is_skew_and_acts_as_the_quadratic_term(make):
+    dynamics = make()
+    states = torch.randn(7, DIM, dtype=torch.float64, generator=generator())
+    skew = dynamics.skew(states)
+    torch.testing.assert_close(skew, -skew.mT)
+    acted = (skew @ states[..., None])[..., 0]
+    torch.testing.assert_close(acted, dynamics.quadratic(states))
+
+
+def test_slices_without_cyclic_defect_are_taken_over_as_they_are():
+    dynamics, other = full_conservative(), FullConservative(DIM).double()
+    other.set_slices(dynamics.slices(slice(None)))
+    torch.testing.assert_close(other.slices(slice(None)), dynamics.slices(slice(None)))
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.3])
+def test_a_linear_part_is_cut_where_it_would_lose_less_than_the_margin(margin):
+    dynamics = FullConservative(DIM, dissipative=True).double()
+    wanted = torch.randn(DIM, DIM, dtype=torch.float64, generator=generator())
+    dynamics.set_linear(wanted, margin)
+    found = dynamics.linear.detach()
+    torch.testing.assert_close(found - found.T, wanted - wanted.T)
+    rates = torch.linalg.eigvalsh((wanted + wanted.T) / 2)
+    cut = torch.linalg.eigvalsh((found + found.T) / 2)
+    torch.testing.assert_close(cut, rates.clamp(max=-margin))
 
 
 def test_a_dissipative_linear_part_has_no_growing_direction():
@@ -116,7 +152,9 @@ def mlp():
     return MLPDynamics(DIM, 8, generator()).double()
 
 
-@pytest.mark.parametrize("make", [linear, low_rank, full, conservative, dissipative, mlp])
+@pytest.mark.parametrize(
+    "make", [linear, low_rank, full, conservative, full_conservative, dissipative, mlp]
+)
 def test_rescaled_dynamics_move_larger_latents_alike(make):
     dynamics, larger = make(), make()
     larger.rescale(7.0)

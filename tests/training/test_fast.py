@@ -66,6 +66,8 @@ def test_modes_are_orthonormal_and_ordered_in_the_end(koopman):
         {"dynamics": "lrlq"},
         {"dynamics": "quadratic"},
         {"dynamics": "mlp"},
+        {"dynamics": "conservative"},
+        {"dynamics": "conservative", "dissipative": True},
         {"dynamics": "conservative", "rank": 12},
         {"dynamics": "conservative", "rank": 12, "dissipative": True},
     ],

@@ -7,7 +7,16 @@ from scipy.linalg import block_diag, expm
 
 from smore.data import Trajectories
 from smore.data.timeline import Timeline
-from smore.training.linear_fit import Transitions, real_generator
+from smore.dynamics import LinearDynamics
+from smore.errors import HiddenFrequencyWarning
+from smore.training.linear_fit import (
+    IrregularTransitions,
+    Rollouts,
+    Transitions,
+    fit_generator,
+    hidden_share,
+    real_generator,
+)
 
 STEP = 0.3
 
@@ -90,3 +99,66 @@ def test_sequences_of_one_trajectory_are_left_out_together():
     folds = Transitions(latents, timeline, groups).folds
     for group in range(4):
         assert len(torch.unique(folds[groups == group])) == 1
+
+
+def test_refinement_takes_the_bias_of_noise_out_of_the_damping():
+    """A one-step fit to noisy states decays too fast; whole rollouts say how fast it really is."""
+    truth = block_diag(rotation(0.6, 0.02), rotation(0.9, 0.02))
+    latents, timeline = trajectories(expm(STEP * truth), noise=0.3, num_sequences=400, length=20)
+    dynamics = LinearDynamics(4).double()
+    findings = fit_generator(dynamics, latents, timeline, torch.arange(400))
+    assert findings["refinement"] > 0
+    one_step, _ = real_generator(Transitions(latents, timeline, torch.arange(400)).fit(0.0), STEP)
+    refined = np.abs(dynamics.linear.detach().numpy() - truth).max()
+    assert refined < 0.3 * np.abs(one_step.numpy() - truth).max()
+
+
+def test_exact_data_need_no_refinement():
+    latents, timeline = trajectories(expm(STEP * GENERATORS["rotations"]))
+    dynamics = LinearDynamics(4).double()
+    findings = fit_generator(dynamics, latents, timeline, torch.arange(12))
+    assert findings["refinement"] == 0
+    np.testing.assert_allclose(dynamics.linear.detach().numpy(), GENERATORS["rotations"], atol=1e-6)
+
+
+def test_the_rollout_error_is_that_of_a_loop():
+    generator = torch.as_tensor(GENERATORS["rotations"])
+    latents, timeline = trajectories(np.eye(4), noise=0.5)
+    timeline.valid[3, 5:] = False
+    expected, count = 0.0, 0
+    for sequence, valid in zip(latents.numpy(), timeline.valid.numpy(), strict=True):
+        for number in range(1, int(valid.sum())):
+            forecast = expm(STEP * number * generator.numpy()) @ sequence[0]
+            expected += ((forecast - sequence[number]) ** 2).sum()
+            count += 1
+    found = float(Rollouts(latents, timeline.valid, STEP).error(generator))
+    assert found == pytest.approx(expected / count)
+
+
+def test_a_frequency_that_the_step_hides_is_warned_of():
+    fast = block_diag(rotation(0.95 * np.pi / STEP), rotation(1.0))
+    latents, timeline = trajectories(expm(STEP * fast))
+    with pytest.warns(HiddenFrequencyWarning, match="smaller steps"):
+        fit_generator(LinearDynamics(4).double(), latents, timeline, torch.arange(12))
+    share = hidden_share(torch.as_tensor(fast), latents.flatten(0, 1), STEP)
+    expected = latents[..., :2].square().sum() / latents.square().sum()
+    assert share == pytest.approx(float(expected), rel=1e-6)
+    assert hidden_share(torch.as_tensor(GENERATORS["rotations"]), latents.flatten(0, 1), STEP) == 0
+
+
+def test_irregular_steps_give_the_generator_too():
+    truth = block_diag(rotation(0.5, 0.1), rotation(1.0))
+    random = np.random.default_rng(0)
+    latents, times = [], []
+    for _ in range(20):
+        instants = np.concatenate([[0.0], np.cumsum(random.uniform(0.1, 0.4, 15))])
+        start = random.normal(size=4)
+        latents.append(np.stack([expm(t * truth) @ start for t in instants]))
+        times.append(instants)
+    data = Trajectories.from_arrays(
+        [each[:, None, :] for each in latents], np.arange(8.0).reshape(4, 2), times
+    )
+    timeline = Timeline.of(data, 1.0)
+    assert not timeline.uniform
+    found = IrregularTransitions(torch.as_tensor(np.stack(latents)), timeline).fit(0.0)
+    np.testing.assert_allclose(found.numpy(), truth, atol=2e-3)

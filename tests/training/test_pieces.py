@@ -72,10 +72,10 @@ def test_a_sample_is_right_on_average(monkeypatch):
     everything = accumulate_projection(network, pieces)
     expected = [parameter.grad.clone() for parameter in network.parameters()]
     network.zero_grad()
-    losses = [accumulate_projection(network, draw(pieces, generator)) for _ in range(3000)]
-    assert np.mean(losses) == pytest.approx(everything, rel=4 * np.std(losses) / 3000**0.5)
+    losses = [accumulate_projection(network, draw(pieces, generator)) for _ in range(1000)]
+    assert np.mean(losses) == pytest.approx(everything, rel=4 * np.std(losses) / 1000**0.5)
     for parameter, gradient in zip(network.parameters(), expected, strict=True):
-        assert (parameter.grad / 3000 - gradient).norm() < 0.2 * gradient.norm() + 1e-12
+        assert (parameter.grad / 1000 - gradient).norm() < 0.3 * gradient.norm() + 1e-12
 
 
 def test_masks_that_show_too_little_are_left_out_and_named_when_nothing_else_is_left():

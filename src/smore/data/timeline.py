@@ -51,6 +51,11 @@ class Timeline:
     def num_snapshots(self) -> int:
         return int(self.valid.sum())
 
+    @property
+    def uniform(self) -> bool:
+        """Whether all steps are equal."""
+        return len(torch.unique(self.steps[self.valid[:, 1:]])) == 1
+
     def select(self, sequences: Tensor) -> Timeline:
         """The lengths and steps of some sequences, which keep their rows of the latent table."""
         return Timeline(self.rows[sequences], self.valid[sequences], self.steps[sequences])

@@ -1,6 +1,10 @@
 """Latent dynamics dα/dt = f(α), the maps that advance them, and how they are rolled out."""
 
-from smore.dynamics.conservative import ConservativeQuadratic
+from smore.dynamics.conservative import (
+    ConservativeDynamics,
+    FullConservative,
+    LowRankConservative,
+)
 from smore.dynamics.forecast import forecast_latents
 from smore.dynamics.integrators import METHODS, StepMap, step_map
 from smore.dynamics.linear import LinearDynamics
@@ -16,10 +20,12 @@ from smore.dynamics.vector_field import LatentDynamics
 
 __all__ = [
     "METHODS",
-    "ConservativeQuadratic",
+    "ConservativeDynamics",
+    "FullConservative",
     "FullQuadratic",
     "LatentDynamics",
     "LinearDynamics",
+    "LowRankConservative",
     "LowRankQuadratic",
     "MLPDynamics",
     "QuadraticDynamics",

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from smore.data import Block, Trajectories
 from smore.settings import Settings
+from smore.training.quadratic_fit import MOST_FEATURES, num_features
 
 # Share of the variance that the best linear basis of the chosen size leaves out.
 UNRESOLVED_VARIANCE = 1e-4
@@ -44,8 +45,8 @@ def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Setti
     dim = num_channels * latent_dim
     if settings.dynamics == "lrlq" and settings.rank is None:
         chosen["rank"] = max(2, dim // 8)
-    if settings.dynamics == "conservative" and settings.rank is None:
-        chosen["rank"] = 8 * dim
+    if settings.dynamics == "conservative" and num_features(dim) > MOST_FEATURES:
+        chosen["rank"] = settings.rank or 8 * dim  # smaller ones have a closed form without a rank
     if settings.dynamics == "mlp" and settings.dynamics_hidden_dim is None:
         chosen["dynamics_hidden_dim"] = int(np.clip(2 * dim, *HIDDEN_RANGE))
     return settings.replace(**chosen)

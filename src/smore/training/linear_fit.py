@@ -1,14 +1,17 @@
-"""Linear dynamics in closed form: one-step map, ridge by cross-validation, real generator.
+"""Linear dynamics: one-step map, ridge by cross-validation, real generator, refinement.
 
 The least-squares map x ↦ M x over one step is a linear problem. Its ridge pulls towards standing
 still and is chosen by how well rollouts follow trajectories that were left out. The generator W
-with expm(W h) = M is a real logarithm.
+with expm(W h) = M is a real logarithm. Noise in the latents biases a one-step fit, so W is then
+refined on whole rollouts for as long as left-out trajectories gain from that.
 
 There is no constant term: latents are those of the whole field, not of its deviation from a mean,
 so a mean flow is itself a direction that the map can keep.
 """
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import torch
@@ -17,11 +20,175 @@ from scipy.linalg import expm, logm
 from torch import Tensor
 
 from smore.data.timeline import Timeline
+from smore.dynamics import LinearDynamics
+from smore.errors import HiddenFrequencyWarning
+from smore.training.quadratic_fit import interval_integrals
 
 RIDGES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1)
 NUM_FOLDS = 4
 # A mode that decays by more than this over a step leaves nothing to take the logarithm of.
 SMALLEST_MODULUS = 1e-6
+
+
+# Iterations of the refinement that are tried, and the gain on left-out trajectories that is asked.
+REFINEMENTS = (5, 10, 20)
+LEAST_GAIN = 0.01
+# Beyond this share of half a turn per step a frequency and its alias look alike; a warning is due
+# when so much of the variance turns so fast.
+NEARLY_HALF_A_TURN = 0.9
+HIDDEN_SHARE = 0.01
+
+
+@torch.no_grad()
+def fit_generator(
+    dynamics: LinearDynamics,
+    trajectories: Tensor,
+    timeline: Timeline,
+    groups: Tensor,
+    negligible: float = 0.0,
+) -> dict[str, float]:
+    """Fit `dynamics`, in place, to trajectories with equal steps.
+
+    Args:
+        dynamics: linear dynamics.
+        trajectories: (sequences, longest, r) float64.
+        timeline: their lengths and steps.
+        groups: (sequences,) which trajectory each was cut from.
+        negligible: squared error of a state that nobody would notice.
+
+    Returns:
+        The ridge, the relative change that a real generator took, the iterations of refinement.
+    """
+    transitions = Transitions(trajectories, timeline, groups)
+    matrix, ridge = transitions.cross_validate()
+    step = float(timeline.steps[timeline.valid[:, 1:]][0])
+    generator, change = real_generator(matrix, step)
+    iterations = _useful_iterations(transitions, ridge, step, negligible)
+    if iterations:
+        rollouts = Rollouts(trajectories, timeline.valid, step)
+        generator = rollouts.refine(generator, iterations)[-1]
+    dynamics.linear.copy_(generator)
+    share = hidden_share(generator, timeline.scatter(trajectories), step)
+    if share > HIDDEN_SHARE:
+        warnings.warn(
+            f"{share:.0%} of the variance turns by more than {NEARLY_HALF_A_TURN:.0%} of half a "
+            "revolution per time step: the step hides the true frequency, so forecasts at other "
+            "times than multiples of it are not to be trusted; train on data with smaller steps",
+            HiddenFrequencyWarning,
+            stacklevel=2,
+        )
+    return {
+        "ridge": ridge,
+        "generator_change": change,
+        "refinement": float(iterations),
+        "hidden_share": share,
+    }
+
+
+def hidden_share(generator: Tensor, states: Tensor, step: float) -> float:
+    """Share of the states' energy in eigenmodes with |Im λ| step near π."""
+    values, vectors = np.linalg.eig(generator.numpy())
+    fast = np.abs(values.imag) * step > NEARLY_HALF_A_TURN * np.pi
+    if not fast.any():
+        return 0.0
+    amplitudes = np.linalg.lstsq(vectors, states.T.numpy(), rcond=None)[0]
+    part = (vectors[:, fast] @ amplitudes[fast]).real
+    return float((part**2).sum() / float(states.square().sum()))
+
+
+class Rollouts:
+    """The multi-step error of a generator over whole sequences with equal steps."""
+
+    def __init__(self, trajectories: Tensor, valid: Tensor, step: float) -> None:
+        self.trajectories, self.step = trajectories, step
+        self.weight = valid[:, 1:].to(trajectories) / valid[:, 1:].sum()
+
+    def error(self, generator: Tensor) -> Tensor:
+        """Mean squared error per snapshot of free rollouts."""
+        flow = torch.linalg.matrix_exp(self.step * generator)
+        state, total = self.trajectories[:, 0], self.trajectories.new_zeros(())
+        for number in range(1, self.trajectories.shape[1]):
+            state = state @ flow.T
+            squared = (state - self.trajectories[:, number]).square().sum(-1)
+            total = total + (squared * self.weight[:, number - 1]).sum()
+        return total
+
+    @torch.enable_grad()
+    def refine(self, generator: Tensor, iterations: int) -> list[Tensor]:
+        """The generators after each iteration of L-BFGS from `generator`."""
+        current = generator.clone().requires_grad_()
+        optimizer = torch.optim.LBFGS(
+            [current],
+            max_iter=1,
+            max_eval=25,
+            tolerance_grad=0,
+            tolerance_change=0,
+            line_search_fn="strong_wolfe",
+        )
+        first = float(self.error(current).detach())
+
+        def closure() -> Tensor:
+            optimizer.zero_grad()
+            error = self.error(current) / max(first, 1e-300)
+            error.backward()
+            return error
+
+        found = []
+        for _ in range(iterations):
+            optimizer.step(closure)
+            found.append(current.detach().clone())
+        return found
+
+
+def _useful_iterations(
+    transitions: Transitions, ridge: float, step: float, negligible: float
+) -> int:
+    """How many iterations left-out trajectories gain from; 0 where they hardly do."""
+    num_folds = len(transitions.sums)
+    if num_folds == 1:
+        return 0
+    errors = np.zeros(1 + len(REFINEMENTS))
+    for fold in range(num_folds):
+        left_out = transitions.folds == fold
+        latents, valid = transitions.latents, transitions.timeline.valid
+        training = Rollouts(latents[~left_out], valid[~left_out], step)
+        testing = Rollouts(latents[left_out], valid[left_out], step)
+        start, _ = real_generator(transitions.fit(ridge, without=fold), step)
+        if float(testing.error(start)) <= negligible:
+            return 0
+        found = training.refine(start, REFINEMENTS[-1])
+        tried = [start, *(found[iterations - 1] for iterations in REFINEMENTS)]
+        errors += [float(testing.error(generator)) for generator in tried]
+        if not np.min(errors) < (1 - LEAST_GAIN) * errors[0]:
+            return 0
+    return (0, *REFINEMENTS)[int(np.argmin(errors))]
+
+
+class IrregularTransitions:
+    """Regression of the generator on ∫ a dt between snapshots, whatever their distance in time.
+
+    Args:
+        trajectories: (sequences, longest, r) padded.
+        timeline: their lengths and steps.
+    """
+
+    def __init__(self, trajectories: Tensor, timeline: Timeline) -> None:
+        dim = trajectories.shape[-1]
+        self.square, self.cross = (torch.zeros(dim, dim, dtype=torch.float64) for _ in range(2))
+        values = trajectories.to("cpu", torch.float64).numpy()
+        for sequence, valid, steps in zip(
+            values, timeline.valid.numpy(), timeline.steps.numpy(), strict=True
+        ):
+            length = int(valid.sum())
+            integrals = interval_integrals(sequence[:length], steps[: length - 1], lambda a: a)
+            self.square += integrals.T @ integrals
+            self.cross += integrals.T @ torch.as_tensor(np.diff(sequence[:length], axis=0))
+
+    def fit(self, ridge: float) -> Tensor:
+        """W (r, r)."""
+        identity = torch.eye(len(self.square), dtype=torch.float64)
+        square = self.square + ridge * self.square.diagonal().mean() * identity
+        return torch.linalg.lstsq(square, self.cross, driver="gelsd").solution.T
 
 
 class Transitions:

@@ -9,6 +9,7 @@ rollouts. The ridge is chosen by how rollouts follow trajectories that were left
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,34 +61,51 @@ class IntegralRegression:
             values, timeline.valid.numpy(), timeline.steps.numpy(), strict=True
         ):
             length = int(valid.sum())
-            integrals = self._integrals(sequence[:length], steps[: length - 1])
+            integrals = interval_integrals(sequence[:length], steps[: length - 1], features)
             self.gram += integrals.T @ integrals
             self.cross += integrals.T @ torch.as_tensor(np.diff(sequence[:length], axis=0))
 
-    def _integrals(self, states: NDArray[np.float64], steps: NDArray[np.float64]) -> Tensor:
-        """∫ φ(a(t)) dt over every interval, (intervals, features)."""
-        times = np.concatenate([[0.0], np.cumsum(steps)])
-        path = CubicSpline(times, states, axis=0)
-        nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
-        total = torch.zeros(len(steps), num_features(self.dim), dtype=torch.float64)
-        for node, weight in zip(nodes, weights, strict=True):
-            there = torch.as_tensor(path(times[:-1] + steps * (node + 1) / 2))
-            total += torch.as_tensor(steps * weight / 2)[:, None] * features(there)
-        return total
-
     def solve(self, ridge: float) -> Operators:
         """The operators of smallest penalised misfit."""
-        linear = slice(0, 1 + self.dim)
+        root = torch.linalg.cholesky(self.gram + torch.diag(self.penalty(ridge)))
+        return self.unpack(torch.cholesky_solve(self.cross, root))
+
+    def penalty(self, ridge: float) -> Tensor:
+        """(features,) what is added to the diagonal of the Gram matrix."""
         penalty = torch.full((len(self.gram),), ridge, dtype=torch.float64)
         penalty *= self.gram.diagonal()[1 + self.dim :].mean()
-        penalty[linear] *= LINEAR_SHARE
-        root = torch.linalg.cholesky(self.gram + torch.diag(penalty))
-        solution = torch.cholesky_solve(self.cross, root)
-        rows, columns = torch.triu_indices(self.dim, self.dim)
+        penalty[: 1 + self.dim] *= LINEAR_SHARE
+        return penalty
+
+    def unpack(self, coefficients: Tensor) -> Operators:
+        """Operators from the coefficients (features, r) of φ."""
+        first, second = torch.triu_indices(self.dim, self.dim)
         slices = torch.zeros(self.dim, self.dim, self.dim, dtype=torch.float64)
-        slices[:, rows, columns] = solution[1 + self.dim :].T / 2
-        slices = slices + slices.mT
-        return Operators(solution[0], solution[1 : 1 + self.dim].T, slices)
+        slices[:, first, second] = coefficients[1 + self.dim :].T / 2
+        linear = coefficients[1 : 1 + self.dim].T
+        return Operators(coefficients[0], linear, slices + slices.mT)
+
+    def pack(self, operators: Operators) -> Tensor:
+        """The inverse of `unpack`."""
+        first, second = torch.triu_indices(self.dim, self.dim)
+        monomials = operators.slices[:, first, second].T
+        monomials = torch.where((first == second)[:, None], monomials, 2 * monomials)
+        return torch.cat([operators.bias[None], operators.linear.T, monomials])
+
+
+def interval_integrals(
+    states: NDArray[np.float64], steps: NDArray[np.float64], function: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """∫ function(a(t)) dt over every interval, a(t) a spline through `states` (times, r)."""
+    times = np.concatenate([[0.0], np.cumsum(steps)])
+    path = CubicSpline(times, states, axis=0)
+    nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
+    terms = [
+        torch.as_tensor(steps * weight / 2)[:, None]
+        * function(torch.as_tensor(path(times[:-1] + steps * (node + 1) / 2)))
+        for node, weight in zip(nodes, weights, strict=True)
+    ]
+    return torch.stack(terms).sum(0)
 
 
 def features(states: Tensor) -> Tensor:
