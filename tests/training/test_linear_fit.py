@@ -116,7 +116,7 @@ def test_refinement_takes_the_bias_of_noise_out_of_the_damping():
 def test_exact_data_need_no_refinement():
     latents, timeline = trajectories(expm(STEP * GENERATORS["rotations"]))
     dynamics = LinearDynamics(4).double()
-    findings = fit_generator(dynamics, latents, timeline, torch.arange(12))
+    findings = fit_generator(dynamics, latents, timeline, torch.arange(12), 1e-12)
     assert findings["refinement"] == 0
     np.testing.assert_allclose(dynamics.linear.detach().numpy(), GENERATORS["rotations"], atol=1e-6)
 

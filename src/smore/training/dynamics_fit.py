@@ -37,6 +37,8 @@ from smore.training.rollout_fit import fit_rollouts, forecast_error
 
 Status = Callable[[int, str], None]
 
+# An error of the dynamics that is this share of the decoder's is not worth refining.
+NEGLIGIBLE = 0.01
 # What regression found is already close: rollouts refine it with smaller steps.
 REFINEMENT = 0.1
 # Rates at which dissipative dynamics may have to lose energy, per output interval, and the share
@@ -51,6 +53,7 @@ def fit_dynamics(
     latents: Tensor,
     settings: Settings,
     *,
+    decoder_error: float,
     generator: torch.Generator,
     status: Status,
 ) -> dict[str, float]:
@@ -61,6 +64,7 @@ def fit_dynamics(
         dynamics: fresh dynamics.
         latents: float64.
         settings: steps, rates, integrator.
+        decoder_error: mean squared error of decoding these latents.
         generator: draws the anchors of scheduled sampling.
         status: told the steps done and how it goes.
 
@@ -69,9 +73,9 @@ def fit_dynamics(
     """
     timeline = problem.timeline
     if isinstance(dynamics, LinearDynamics) and timeline.uniform:
-        return fit_generator(
-            dynamics, timeline.gather(latents.flatten(1)), timeline, problem.groups
-        )
+        trajectories = timeline.gather(latents.flatten(1))
+        negligible = NEGLIGIBLE * decoder_error * problem.num_channels
+        return fit_generator(dynamics, trajectories, timeline, problem.groups, negligible)
     # Learning rates and initial factors are made for latents of order one.
     size = float(latents.square().mean().sqrt())
     weight = next(dynamics.parameters())

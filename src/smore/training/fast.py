@@ -42,7 +42,13 @@ def train_fast(
     findings = _fit_decoder(problem, decoder, settings, generator, status)
     latents, findings["decoder_error"] = solve_latents(problem, decoder, settings.chunk_size)
     findings |= fit_dynamics(
-        problem, dynamics, latents, settings, generator=generator, status=status
+        problem,
+        dynamics,
+        latents,
+        settings,
+        decoder_error=findings["decoder_error"],
+        generator=generator,
+        status=status,
     )
     status(settings.decoder_steps + settings.dynamics_steps, "")
     return Trained(
