@@ -12,6 +12,7 @@ from smore.cli.output import Json, console, print_json, print_table
 from smore.experiments.epoch_bench import bench_epoch
 from smore.experiments.mesh_agnostic import study_meshes
 from smore.experiments.results import append_row
+from smore.experiments.step_study import study_steps
 from smore.presets import preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
@@ -82,5 +83,39 @@ def meshes(
             ["a random half of it per sequence", study.halves_mse, study.halves_ratio],
             ["256 x 256, trained on 64 x 64", study.fine_mse, study.fine_ratio],
             ["persistence", study.persistence_mse, None],
+        ],
+    )
+
+
+@app.command("steps")
+def steps(
+    preset_name: Annotated[
+        str, typer.Option("--preset", help="One of the paper's configurations.")
+    ] = "sw-koopman",
+    tried: Annotated[
+        list[int] | None, typer.Option("--steps", help="Decoder steps to try; may be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of weights and of the held-out share.")] = 0,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """How many decoder steps the fast recipe needs, judged on held-out training trajectories."""
+    chosen = preset(preset_name)
+    found = []
+    for result in study_steps(
+        chosen, load_benchmark(chosen.dataset), tried or [400, 800, 1600], seed
+    ):
+        found.append(result)
+        if results is not None:
+            append_row(results, result.to_dict())
+    if as_json:
+        print_json([result.to_dict() for result in found])
+        return
+    print_table(
+        f"{preset_name}, an eighth of the training trajectories held out",
+        ["steps", "decoder error", "best possible", "held-out full window", "seconds"],
+        [
+            [r.decoder_steps, r.decoder_error, r.pod_limit, r.validation_full_mse, r.seconds]
+            for r in found
         ],
     )
