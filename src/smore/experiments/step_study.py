@@ -1,4 +1,4 @@
-"""How many decoder steps? Judged on training trajectories that were held out, never on test data."""
+"""How many decoder steps? Judged on held-out training trajectories, never on test data."""
 
 from __future__ import annotations
 
