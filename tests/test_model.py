@@ -20,18 +20,24 @@ from smore.errors import (
 from smore.storage import save_file
 from waves import CHANNELS, STEP, codes, places, solution, trajectories
 
-QUICK = {"latent_dim": 4, "hidden_dim": 8, "num_hidden": 1, "epochs": 3, "fit_steps": 20}
+SIZES = {"latent_dim": 4, "hidden_dim": 8, "num_hidden": 1}
+QUICK = SIZES | {"recipe": "paper", "epochs": 3, "fit_steps": 20}
+FAST = SIZES | {"decoder_steps": 12, "dynamics_steps": 3}
 KINDS = {
     "koopman": {"dynamics": "koopman"},
     "exact": {"dynamics": "koopman", "integrator": "exact"},
     "lrlq": {"dynamics": "lrlq", "rank": 2},
     "quadratic": {"dynamics": "quadratic"},
     "mlp": {"dynamics": "mlp", "dynamics_hidden_dim": 6},
+    "fast": {"recipe": "fast"},
+    "fast lrlq": {"recipe": "fast", "dynamics": "lrlq", "rank": 2},
+    "fast conservative": {"recipe": "fast", "dynamics": "conservative"},
 }
 
 
 def fitted(data=None, select_on=None, missing="refuse", **settings):
-    model = SMORE(**(QUICK | settings))
+    quick = FAST if settings.get("recipe") == "fast" else QUICK
+    model = SMORE(**(quick | settings))
     data = trajectories() if data is None else data
     assert model.fit(data, select_on=select_on, missing=missing, progress=False) is model
     return model
@@ -67,6 +73,7 @@ def trained():
         hidden_dim=32,
         num_hidden=1,
         frequency_scale=16.0,
+        recipe="paper",
         epochs=400,
         evaluate_every=100,
         fit_steps=100,
@@ -127,7 +134,8 @@ def test_the_users_random_numbers_are_left_alone():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_model_forecasts_the_same_bits(kind, tmp_path):
-    model = fitted(**KINDS[kind], normalization="standard")
+    scaling = "scale" if "conservative" in kind else "standard"
+    model = fitted(**KINDS[kind], normalization=scaling)
     model.save(tmp_path / "model")
     loaded = SMORE.load(tmp_path / "model")
     xr.testing.assert_identical(
@@ -265,7 +273,7 @@ def test_a_sphere_is_as_good_as_a_box():
 
 
 def test_every_open_size_is_chosen_from_the_data():
-    model = SMORE(epochs=1).fit(trajectories(), progress=False)
+    model = SMORE(recipe="paper", epochs=1).fit(trajectories(), progress=False)
     chosen = model.surrogate_.description.settings
     assert model.settings.latent_dim is None
     assert chosen.latent_dim in (8, 9)  # the waves have 8 modes, and channels two means

@@ -87,8 +87,10 @@ def test_a_model_from_a_preset_has_that_size(row):
         np.arange(3.0),
         geometry="sphere" if dim == 3 else "box",
     )
-    model = SMORE.from_preset(name, epochs=1, validation_fraction=0.0)
-    assert model.settings == preset_settings(name, epochs=1, validation_fraction=0.0)
+    model = SMORE.from_preset(name, recipe="paper", epochs=1, validation_fraction=0.0)
+    assert model.settings == preset_settings(
+        name, recipe="paper", epochs=1, validation_fraction=0.0
+    )
     model.fit(data, progress=False)
     assert model.num_parameters + dim * model.settings.hidden_dim == count
 

@@ -107,6 +107,16 @@ def test_a_replaced_value_is_validated_again():
         chosen.replace(epochs=-1)
 
 
+@pytest.mark.parametrize(
+    "values", [{"epochs": 10}, {"recipe": "paper", "decoder_steps": 10}], ids=str
+)
+def test_what_has_no_effect_is_refused(values):
+    with pytest.raises(SettingsError, match="belongs to recipe"):
+        Settings.of(**values)
+    with pytest.raises(SettingsError, match="belongs to recipe"):
+        SMORE.from_preset("wave-koopman", **values)
+
+
 def test_settings_cannot_be_changed_in_place():
     with pytest.raises(ValidationError):
         Settings().epochs = 3

@@ -373,7 +373,7 @@ def test_a_constant_channel_does_not_spoil_the_normalised_errors():
     values[:, :, 1] = 0.0
     data = Trajectories.from_arrays(values, COORDS, trajectories().sequences[0].times)
     evaluation = (
-        SMORE(latent_dim=4, hidden_dim=8, epochs=2).fit(data, progress=False).evaluate(data)
+        SMORE(latent_dim=4, hidden_dim=8, decoder_steps=2).fit(data, progress=False).evaluate(data)
     )
     for name in ("full_nmse", "persistence_nmse", "climatology_nmse"):
         assert np.isfinite(getattr(evaluation, name)), name

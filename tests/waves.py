@@ -64,6 +64,7 @@ def planted(data: Trajectories, **settings: object) -> SMORE:
         "num_hidden": 1,
         "integrator": "exact",
         "normalization": "none",
+        "recipe": "paper",
         "epochs": 1,
         "validation_fraction": 0.0,
     }

@@ -51,7 +51,14 @@ class SMORE:
     @classmethod
     def from_preset(cls, name: str, **overrides: Any) -> Self:
         """A model with one of the paper's nine configurations, such as "wave-koopman"."""
-        return cls(**preset_settings(name, **overrides).model_dump())
+        return cls.from_settings(preset_settings(name, **overrides))
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """A model with exactly these settings."""
+        model = cls()
+        model.settings = settings
+        return model
 
     def fit(
         self,
@@ -194,7 +201,7 @@ class SMORE:
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
         """Read a model that `save` wrote."""
         surrogate = Surrogate.load(path, resolve_device(device))
-        model = cls(**surrogate.description.settings.model_dump())
+        model = cls.from_settings(surrogate.description.settings)
         model.surrogate_ = surrogate
         return model
 

@@ -53,7 +53,7 @@ _MODELS: dict[tuple[str, str], tuple[int, int, int, dict[str, int], int]] = {
 def _preset(data: str, model: str) -> Preset:
     dataset, num_channels, coordinate_dim, batch_size, fit_steps = _DATASETS[data]
     latent_dim, hidden_dim, num_hidden, extra, paper_parameters = _MODELS[data, model]
-    settings = Settings.of(
+    settings = Settings().replace(
         dynamics="mlp" if model == "dino" else model,
         latent_dim=latent_dim,
         hidden_dim=hidden_dim,
@@ -84,4 +84,6 @@ def preset(name: str) -> Preset:
 
 def preset_settings(name: str, **overrides: Any) -> Settings:
     """A preset's settings with some values replaced."""
-    return preset(name).settings.replace(**overrides)
+    settings = preset(name).settings.replace(**overrides)
+    settings.require_used(overrides)
+    return settings

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from smore.errors import SettingsError
+
+# Settings that only one recipe looks at.
+RECIPE_OF = dict.fromkeys(
+    ("epochs", "batch_size", "latent_rate", "evaluate_every", "fit_steps", "gradient"), "paper"
+) | dict.fromkeys(("decoder_steps", "dynamics_steps"), "fast")
 
 DynamicsKind = Literal["koopman", "lrlq", "quadratic", "conservative", "mlp"]
 
@@ -63,9 +69,11 @@ class Settings(BaseModel):
         0.1, ge=0, lt=1, description="share of the training data that selects the checkpoint"
     )
 
-    # How the model is trained; steps belong to the fast recipe.
-    recipe: Literal["paper", "fast"] = Field("paper", description="how the model is trained")
-    decoder_steps: int = Field(600, ge=1, description="steps of variable projection")
+    # How the model is trained.
+    recipe: Literal["fast", "paper"] = Field(
+        "fast", description="decoder first, dynamics second (fast), or Algorithm 1 (paper)"
+    )
+    decoder_steps: int = Field(600, ge=1, description="most steps of variable projection")
     dynamics_steps: int = Field(200, ge=1, description="steps of the rollout fit")
 
     # Algorithm 1.
@@ -150,12 +158,27 @@ class Settings(BaseModel):
 
     @classmethod
     def of(cls, **values: Any) -> Settings:
-        """Validated settings, or a SettingsError that names every field at fault."""
-        return validated(cls, values)
+        """Validated settings, or a SettingsError that names every field at fault.
+
+        What a user sets must have an effect: settings of the other recipe are refused.
+        """
+        settings = validated(cls, values)
+        settings.require_used(values)
+        return settings
 
     def replace(self, **values: Any) -> Settings:
         """These settings with some values changed, validated again."""
-        return self.of(**(self.model_dump() | values))
+        return validated(type(self), self.model_dump() | values)
+
+    def require_used(self, names: Iterable[str]) -> None:
+        """Refuse `names` that the recipe does not look at."""
+        for name in names:
+            owner = RECIPE_OF.get(name, self.recipe)
+            if owner != self.recipe:
+                raise SettingsError(
+                    f"{name} belongs to recipe {owner!r} and has no effect on "
+                    f"{self.recipe!r}; leave it out, or set recipe={owner!r}"
+                )
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
     waves(4, 15, 2).to_netcdf(place / "test.nc")
     waves(1, 1, 3).isel(sequence=0, point=slice(0, 20)).to_netcdf(place / "sensors.nc")
     waves(1, 80, 4).isel(sequence=0).to_netcdf(place / "long.nc")
-    smore("fit", "flow.nc", "-o", "flow.smore", "--epochs", "3000", folder=place)
+    smore("fit", "flow.nc", "-o", "flow.smore", folder=place)
     return place
 
 
@@ -94,10 +94,10 @@ def test_a_forecast_at_points_of_a_file(folder):
 
 def test_a_single_long_sequence_needs_no_settings(folder):
     printed, _ = smore(
-        "fit", "long.nc", "-o", "long.smore", "--epochs", "20", "--json", folder=folder
+        "fit", "long.nc", "-o", "long.smore", "--decoder-steps", "20", "--json", folder=folder
     )
     result = json.loads(printed)
-    assert result["training"]["num_sequences"] == 7  # of eight windows one selects
+    assert result["training"]["num_sequences"] == 8  # eighty snapshots in windows of ten
     assert result["settings"]["latent_dim"] is not None
 
 

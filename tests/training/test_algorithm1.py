@@ -43,6 +43,7 @@ def trajectories(meshes="shared", lengths="equal", missing=False, sequences=7, p
 def both(data, dtype, **options):
     settings = Settings.of(
         **{
+            "recipe": "paper",
             "dynamics": "lrlq",
             "rank": 2,
             "latent_dim": 4,

@@ -41,6 +41,7 @@ def trajectories(num_sequences=5, lengths=(6,), missing=False, seed=0):
 
 def run(data=None, select_on=None, progress=None, **settings):
     chosen = {
+        "recipe": "paper",
         "latent_dim": 4,
         "hidden_dim": 8,
         "num_hidden": 1,

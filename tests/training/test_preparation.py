@@ -72,7 +72,7 @@ def test_nothing_is_held_out_when_nothing_is_asked_for():
 
 
 def prepared(data, select_on=None, **settings):
-    chosen = {"latent_dim": 4, "hidden_dim": 8, "window": 4} | settings
+    chosen = {"recipe": "paper", "latent_dim": 4, "hidden_dim": 8, "window": 4} | settings
     return prepare(data, select_on, Settings.of(**chosen), CPU)
 
 

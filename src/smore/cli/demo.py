@@ -30,7 +30,7 @@ def demo(
     training, test = map(Trajectories.from_xarray, (benchmark.train, benchmark.test))
     say(f"   {training}")
     say("[bold]2. Training[/] SMORE-Koopman: a continuous basis with linear dynamics")
-    model = SMORE.from_preset("wave-koopman", recipe="fast", decoder_steps=DECODER_STEPS)
+    model = SMORE.from_preset("wave-koopman", decoder_steps=DECODER_STEPS)
     model.fit(training)
     model.save(folder / "wave.smore")
 

@@ -60,7 +60,7 @@ def fit(
     if (data is None) == (dataset is None):
         raise SettingsError("say what to train on: a file, or a benchmark with --dataset")
     require_writable(output)
-    model = SMORE(**settings.model_dump())
+    model = SMORE.from_settings(settings)
     benchmark = None if dataset is None else load_benchmark(dataset)
     if select_on_test and benchmark is None:
         raise SettingsError("--select-on-test needs a benchmark; use --select-on FILE with a file")

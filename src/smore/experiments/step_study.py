@@ -40,9 +40,7 @@ def study_steps(
     training, validation = trajectories.split(HELD_OUT, seed)
     assert validation is not None
     for decoder_steps in steps:
-        model = SMORE.from_preset(
-            chosen.name, recipe="fast", decoder_steps=decoder_steps, seed=seed
-        ).fit(training)
+        model = SMORE.from_preset(chosen.name, decoder_steps=decoder_steps, seed=seed).fit(training)
         record = model.surrogate_.description.training
         scores = model.evaluate(validation)
         yield StepResult(

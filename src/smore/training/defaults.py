@@ -11,6 +11,7 @@ from torch import Tensor
 
 from smore.data import Block, Trajectories
 from smore.settings import Settings
+from smore.training.pieces import LEAST_POINTS
 from smore.training.quadratic_fit import MOST_FEATURES, num_features
 
 # Share of the variance that the best linear basis of the chosen size leaves out.
@@ -61,6 +62,8 @@ def choose_latent_dim(blocks: list[Block], seed: int) -> int:
     smallest, largest = LATENT_RANGE
     num_columns = sum(block.values.shape[1] for block in blocks)
     largest = min(largest, max(smallest, num_columns // 2))
+    largest = min(largest, max(1, int(_typical_points(blocks) / LEAST_POINTS)))
+    smallest = min(smallest, largest)
     block = max(blocks, key=lambda candidate: candidate.values.shape[1])
     if block.values.shape[1] < min(4 * largest, num_columns):
         return min(largest, 64)
@@ -72,6 +75,17 @@ def choose_latent_dim(blocks: list[Block], seed: int) -> int:
     needed = int((energy < (1 - UNRESOLVED_VARIANCE) * energy[-1]).sum()) + 1
     needed = min(needed, int((singular > _noise_threshold(sample.shape, singular)).sum()))
     return int(np.clip(needed, smallest, largest))
+
+
+def _typical_points(blocks: list[Block]) -> float:
+    """The median number of observed points per snapshot and channel."""
+    counts = [
+        block.values.new_full((block.values.shape[1],), block.num_points)
+        if block.observed is None
+        else block.observed.sum(0)
+        for block in blocks
+    ]
+    return float(torch.cat([count.to("cpu", torch.float64) for count in counts]).median())
 
 
 def _noise_threshold(shape: torch.Size, singular: Tensor) -> float:
