@@ -53,7 +53,7 @@ _MODELS: dict[tuple[str, str], tuple[int, int, int, dict[str, int], int]] = {
 def _preset(data: str, model: str) -> Preset:
     dataset, num_channels, coordinate_dim, batch_size, fit_steps = _DATASETS[data]
     latent_dim, hidden_dim, num_hidden, extra, paper_parameters = _MODELS[data, model]
-    settings = Settings().replace(
+    settings = Settings.of().replace(
         dynamics="mlp" if model == "dino" else model,
         latent_dim=latent_dim,
         hidden_dim=hidden_dim,
