@@ -13,7 +13,7 @@ from smore.errors import SettingsError
 # Settings that only one recipe looks at.
 RECIPE_OF = dict.fromkeys(
     ("epochs", "batch_size", "latent_rate", "evaluate_every", "fit_steps", "gradient"), "paper"
-) | dict.fromkeys(("decoder_steps", "dynamics_steps"), "fast")
+) | dict.fromkeys(("decoder_steps", "dynamics_steps", "finetune_steps"), "fast")
 
 DynamicsKind = Literal["koopman", "lrlq", "quadratic", "conservative", "mlp"]
 
@@ -75,6 +75,9 @@ class Settings(BaseModel):
     )
     decoder_steps: int = Field(600, ge=1, description="most steps of variable projection")
     dynamics_steps: int = Field(200, ge=1, description="steps of the rollout fit")
+    finetune_steps: int = Field(
+        0, ge=0, description="steps of decoder and dynamics together, on decoded forecasts"
+    )
 
     # Algorithm 1.
     epochs: int = Field(5000, ge=1, description="passes over all training sequences")

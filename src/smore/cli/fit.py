@@ -11,6 +11,7 @@ from smore.cli.data import load_benchmark
 from smore.cli.fields import with_fields_of
 from smore.cli.output import Json, console, error_console, print_evaluation, print_json
 from smore.data import Missing
+from smore.description import TrainingRecord
 from smore.errors import DivergenceError, SettingsError
 from smore.evaluation import Evaluation
 from smore.experiments.results import append_result
@@ -100,10 +101,12 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
     training, settings = description.training, description.settings
     console.print(
         f"[bold]{output}[/]: {settings.dynamics} dynamics of {settings.latent_dim} latents per "
-        f"channel, {model.num_parameters:,} parameters, epoch {training.selected_epoch} of "
-        f"{training.epochs_run} ({training.selection}), {training.seconds:.0f} s",
+        f"channel, {model.num_parameters:,} parameters, {_work(training, settings)}, "
+        f"{training.seconds:.0f} s",
         highlight=False,
     )
+    if "decoder_error" in training.findings:
+        console.print(_decoder_report(training.findings), highlight=False)
     if training.history:
         best = min(error for _, error in training.history)
         falling = training.selected_epoch + 1 == settings.epochs
@@ -115,3 +118,18 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
         print_evaluation(evaluation)
     else:
         console.print(f"next: smore evaluate {output} TEST_DATA", highlight=False)
+
+
+def _work(training: TrainingRecord, settings: Settings) -> str:
+    if settings.recipe == "fast":
+        return f"{training.epochs_run} decoder steps"
+    return f"epoch {training.selected_epoch} of {training.epochs_run} ({training.selection})"
+
+
+def _decoder_report(findings: dict[str, float]) -> str:
+    """How good the basis is, beside the best there is."""
+    report = f"decoder error {findings['decoder_error']:.3g} on the training data"
+    if "pod_limit" in findings and findings["pod_limit"] > 0:
+        ratio = findings["decoder_error"] / findings["pod_limit"]
+        report += f", {ratio:.3g}x of the best possible linear basis ({findings['pod_limit']:.3g})"
+    return report

@@ -12,7 +12,8 @@ import torch
 from smore.decoder import FilterNetwork
 from smore.dynamics import LatentDynamics
 from smore.settings import Settings
-from smore.training.dynamics_fit import Status, fit_dynamics
+from smore.training.dynamics_fit import Status, fit_dynamics, held_out
+from smore.training.finetune import Finetuning
 from smore.training.latent_table import solve_latents
 from smore.training.pieces import make_pieces
 from smore.training.problem import TrainingProblem
@@ -50,7 +51,16 @@ def train_fast(
         generator=generator,
         status=status,
     )
-    status(settings.decoder_steps + settings.dynamics_steps, "")
+    done = settings.decoder_steps + settings.dynamics_steps
+    status(done, "")
+    if settings.finetune_steps:
+        left_out = held_out(problem.groups, settings.validation_fraction)
+        stage = Finetuning(problem, decoder, dynamics, left_out, settings)
+        before, after = stage.run(
+            settings.finetune_steps, lambda step, text: status(done + step, text)
+        )
+        findings |= {"before_finetuning": before, "after_finetuning": after}
+        latents = stage.latents()
     return Trained(
         decoder=decoder,
         dynamics=dynamics,
