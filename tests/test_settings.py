@@ -32,6 +32,7 @@ WRONG = {
     "decoder_steps": [0, -1],
     "dissipative": ["perhaps"],
     "dynamics_steps": [0, -1],
+    "finetune_steps": [-1],
     "decoder_rate": [0.0, -1e-3, *NOT_A_NUMBER],
     "dynamics_rate": [0.0, *NOT_A_NUMBER],
     "latent_rate": [0.0, *NOT_A_NUMBER],
