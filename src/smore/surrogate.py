@@ -42,7 +42,8 @@ class Surrogate:
 
     Args:
         decoder: any coordinates -> (offset, modes).
-        dynamics: vector field of the reduced state.
+        dynamics: vector field of the reduced state, in float64 on the CPU: states are small, and
+            what is certified is what is iterated.
         prior: distribution of the training latents.
         description: settings, units, normalisation, training record.
         mesh: the training mesh, if all sequences shared one of moderate size.
@@ -83,24 +84,25 @@ class Surrogate:
         assert settings.time_scale is not None
         latents = forecast_latents(
             self.dynamics,
-            state.flat.to(next(self.dynamics.parameters())),
+            state.flat,
             torch.as_tensor(intervals / settings.time_scale),
             longest_step=self.description.time_step / settings.time_scale,
             method=settings.stepping,
             substeps=settings.substeps,
         )
-        if not bool(torch.isfinite(latents).all()):
+        decodable = latents.to(next(self.decoder.parameters()))
+        if not bool(torch.isfinite(decodable).all()):
             raise DivergenceError(
                 "the forecast overflows: the latent dynamics are not stable over this horizon; "
                 "forecast less far, or train longer with the stability regularisers",
                 part="forecast",
             )
         self._warn_beyond(latents)
-        return latents.unflatten(-1, (-1, self.decoder.latent_dim))
+        return decodable.unflatten(-1, (-1, self.decoder.latent_dim))
 
     def _warn_beyond(self, latents: Tensor) -> None:
         """Warn when latents (states, times, r) leave the range of the training data."""
-        distance = (latents.to("cpu", torch.float64) - self.prior.mean).norm(dim=-1)
+        distance = (latents - self.prior.mean).norm(dim=-1)
         ratio = float(distance.max()) / max(self.description.latent_radius, 1e-300)
         if ratio > FAR:
             first = int((distance > FAR * self.description.latent_radius).any(0).nonzero()[0])
@@ -195,7 +197,7 @@ class Surrogate:
         cls, tensors: dict[str, Tensor], description: Description, device: torch.device
     ) -> Surrogate:
         decoder = build_decoder(description.settings, description.coordinate_map.decoder_dim)
-        dynamics = build_dynamics(description.settings, len(description.channels))
+        dynamics = build_dynamics(description.settings, len(description.channels)).double()
         decoder.load_state_dict(_part(tensors, "decoder."))
         dynamics.load_state_dict(_part(tensors, "dynamics."))
         mesh = None
@@ -209,7 +211,7 @@ class Surrogate:
             )
         return cls(
             decoder.to(device),
-            dynamics.to(device),
+            dynamics,
             LatentPrior(tensors["prior.mean"], tensors["prior.factor"]),
             description,
             mesh,

@@ -73,6 +73,9 @@ def fit_dynamics(
     """
     timeline = problem.timeline
     if isinstance(dynamics, LinearDynamics) and timeline.uniform:
+        dynamics.to(
+            "cpu", torch.float64
+        )  # a generator in single precision is less than it could be
         trajectories = timeline.gather(latents.flatten(1))
         negligible = NEGLIGIBLE * decoder_error * problem.num_channels
         return fit_generator(dynamics, trajectories, timeline, problem.groups, negligible)

@@ -171,7 +171,8 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         mesh=layout,
     )
     prior = LatentPrior.fit(latents)
-    return Surrogate(trained.decoder, trained.dynamics, prior, description, mesh)
+    dynamics = trained.dynamics.to("cpu", torch.float64)
+    return Surrogate(trained.decoder, dynamics, prior, description, mesh)
 
 
 def _variance(trajectories: Trajectories) -> tuple[float, ...]:

@@ -1,0 +1,333 @@
+"""Which shift certifies the most: moving the origin of linear-quadratic dynamics (Theorem 1).
+
+    y = α - m:    dy/dt = d + A y + [yᵀ Q⁽ⁱ⁾ y]_i
+    d(m) = b + W m + [mᵀ Q⁽ⁱ⁾ m]_i,    A(m) = W + [2 mᵀ Q⁽ⁱ⁾]_i,    A_s = (A + Aᵀ)/2
+
+A_s is affine in m, so its largest eigenvalue is convex in m, and the best margin is a small
+semidefinite programme. A barrier method solves it here without a solver: an exact Newton step
+costs a few products of r² × r by r × r, and eigenvalues that coalesce at the optimum, as they
+usually do, are no obstacle to it, as they are to following the gradient of the largest.
+
+Everything is float64 on the CPU. Slices are symmetric, Q⁽ⁱ⁾_jk as (i, j, k).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize
+from torch import Tensor
+
+from smore.errors import DataError, MissingExtraError
+
+# The search ends when the growth is proven to lie this close to the least possible one, relative
+# to itself, or, where the least growth is about zero, relative to the size of the matrices.
+GAP, GAP_OF_SIZE = 1e-6, 1e-9
+MAX_NEWTON_STEPS = 200
+# The barrier gives way by this factor whenever the Newton decrement falls below this value.
+SHARPENING, CENTRED = 10.0, 1.0
+# Multiple of a Newton step that a line search tries at most.
+LONGEST = 100.0
+# Curvature relative to the largest below which a direction is flat.
+ROUNDOFF = 1e-15
+
+# The radius is minimised with kinks rounded off over these fractions of margin and forcing.
+ROUNDINGS = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4)
+STEPS_PER_ROUNDING = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """Linear-quadratic dynamics seen from a shifted origin.
+
+    Attributes:
+        shift: m (r,).
+        forcing: d(m) (r,), the vector field at m.
+        growth: λ_max(A_s(m)).
+    """
+
+    shift: Tensor
+    forcing: Tensor
+    growth: float
+
+    @property
+    def margin(self) -> float:
+        """γ = -λ_max(A_s(m)), the rate at which ‖α - m‖ decays but for the forcing."""
+        return -self.growth
+
+    @property
+    def radius(self) -> float:
+        """‖d‖/γ, the absorbing radius of energy-preserving slices; infinite without a margin."""
+        return self.forcing.norm().item() / self.margin if self.margin > 0 else math.inf
+
+
+def shifted_system(bias: Tensor, linear: Tensor, slices: Tensor, shift: Tensor) -> Shifted:
+    """Forcing and growth of the dynamics around `shift`.
+
+    Args:
+        bias: b (r,).
+        linear: W (r, r).
+        slices: symmetric Q⁽ⁱ⁾_jk (r, r, r).
+        shift: m (r,).
+    """
+    bias, linear, slices, shift = (_exact(each) for each in (bias, linear, slices, shift))
+    acting = slices @ shift  # [Q⁽ⁱ⁾ m]_i: as a matrix it is half of what a shift adds to W
+    growth = torch.linalg.eigvalsh(_symmetric(linear + 2 * acting))[-1].item()
+    return Shifted(shift, bias + linear @ shift + acting @ shift, growth)
+
+
+def best_shift(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> Shifted:
+    """The shift of least growth, λ_max(A_s(m)), in the ball ‖m‖ <= `radius`.
+
+    Follows the minimisers of s t - log det(t I - A_s(m)) - log(radius² - ‖m‖²) over (m, t) as s
+    grows. The optimum is bounded from below on the way, so that the search ends with a proof. The
+    growth is never more than that of m = 0.
+
+    Args:
+        bias: b (r,).
+        linear: W (r, r).
+        slices: symmetric Q⁽ⁱ⁾_jk (r, r, r).
+        radius: of the ball that the shift may lie in.
+    """
+    _check_radius(radius)
+    family = _Family.of(linear, slices)
+    shift = torch.zeros_like(family.constant[0])
+    size = family.constant.norm().item() + radius * family.directions.norm().item()
+    if radius * size > 0:
+        shift = _least_growth(family, radius, size)
+    return shifted_system(bias, linear, slices, shift)
+
+
+def best_shift_sdp(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> Shifted:
+    """The same as `best_shift`, from a general solver of semidefinite programmes.
+
+    Args:
+        bias: b (r,).
+        linear: W (r, r).
+        slices: symmetric Q⁽ⁱ⁾_jk (r, r, r).
+        radius: of the ball that the shift may lie in.
+
+    Raises:
+        MissingExtraError: if cvxpy is not installed.
+    """
+    try:
+        import cvxpy
+    except ImportError as error:
+        raise MissingExtraError("cvxpy", "sdp", "the semidefinite programme") from error
+    _check_radius(radius)
+    family = _Family.of(linear, slices)
+    dim = len(family.constant)
+    shift, level = cvxpy.Variable(dim), cvxpy.Variable()
+    added = cvxpy.reshape(family.directions.flatten(1).T.numpy() @ shift, (dim, dim), order="C")
+    below = level * np.eye(dim) - family.constant.numpy() - added >> 0
+    problem = cvxpy.Problem(cvxpy.Minimize(level), [below, cvxpy.norm(shift) <= radius])
+    problem.solve(solver=cvxpy.CLARABEL)
+    return shifted_system(bias, linear, slices, torch.from_numpy(shift.value))
+
+
+def improve_radius(bias: Tensor, linear: Tensor, slices: Tensor, start: Shifted) -> Shifted:
+    """A shift near `start` with a smaller absorbing radius ‖d(m)‖/γ(m), or `start` itself.
+
+    Where ρ is the radius reached so far, ‖d(m)‖ - ρ γ(m) is zero, and every m that makes it
+    negative has a margin and a smaller radius. Unlike the quotient it can be evaluated everywhere.
+    It is minimised with the kinks of ‖d‖ and γ rounded off from above, ever less.
+
+    Args:
+        bias: b (r,).
+        linear: W (r, r).
+        slices: symmetric Q⁽ⁱ⁾_jk (r, r, r).
+        start: where to start; it comes back as it is if it has no margin.
+    """
+    bias, linear, slices = _exact(bias), _exact(linear), _exact(slices)
+    family = _Family.of(linear, slices)
+    best = start
+    for rounding in ROUNDINGS:
+        if not 0 < best.radius < math.inf:
+            break
+        objective = _RoundedExcess(bias, linear, slices, family, best, rounding)
+        found = minimize(
+            objective,
+            best.shift.numpy(),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": STEPS_PER_ROUNDING, "ftol": 1e-12, "gtol": 0.0},
+        )
+        candidate = shifted_system(bias, linear, slices, torch.from_numpy(found.x))
+        if candidate.radius < best.radius:
+            best = candidate
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """A_s(m) = W_s + Σ_j m_j B_j.
+
+    Attributes:
+        constant: W_s (r, r).
+        directions: symmetric B_j (r, r, r), as (j, i, k).
+    """
+
+    constant: Tensor
+    directions: Tensor
+
+    @classmethod
+    def of(cls, linear: Tensor, slices: Tensor) -> _Family:
+        by_shift = _exact(slices).transpose(0, 1)
+        return cls(_symmetric(_exact(linear)), by_shift + by_shift.mT)
+
+    def at(self, shift: Tensor) -> Tensor:
+        """A_s(m) (r, r)."""
+        return self.constant + (shift @ self.directions.flatten(1)).view_as(self.constant)
+
+    def growth(self, shift: Tensor) -> float:
+        """λ_max(A_s(m))."""
+        return torch.linalg.eigvalsh(self.at(shift))[-1].item()
+
+    def gradient(self, weights: Tensor) -> Tensor:
+        """Of <Z, A_s(m)> by m (r,), Z the weights (r, r): a subgradient of the growth for Z = v vᵀ.
+
+        v is a leading eigenvector of A_s(m).
+        """
+        return self.directions.flatten(1) @ weights.flatten()
+
+
+def _least_growth(family: _Family, radius: float, size: float) -> Tensor:
+    """The shift (r,) that minimises the growth; `size` is that of the largest A_s(m)."""
+    best = shift = torch.zeros_like(family.constant[0])
+    least, bound = family.growth(shift), -math.inf
+    level, sharpness = least + size, len(shift) / size
+    for _ in range(MAX_NEWTON_STEPS):
+        centre = _Barrier.at(family, shift, level, radius)
+        bound = max(bound, centre.lower_bound())
+        if least - bound <= max(GAP * abs(least), GAP_OF_SIZE * size):
+            break
+        step, decrement = centre.newton_step(sharpness)
+        length = centre.line_search(step, sharpness)
+        shift, level = shift + length * step[:-1], level + length * step[-1].item()
+        if (growth := family.growth(shift)) < least:
+            best, least = shift, growth
+        if decrement < CENTRED:
+            sharpness *= SHARPENING
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Barrier:
+    """-log det(t I - A_s(m)) - log(R² - ‖m‖²) around one point (m, t).
+
+    Attributes:
+        family: A_s.
+        shift: m (r,).
+        radius: R.
+        inverse: (t I - A_s(m))⁻¹ (r, r).
+        whitened: L⁻¹ D_j L⁻ᵀ (r + 1, r²), L Lᵀ = t I - A_s(m), D_j the derivatives of A_s(m) - t I.
+    """
+
+    family: _Family
+    shift: Tensor
+    radius: float
+    inverse: Tensor
+    whitened: Tensor
+
+    @classmethod
+    def at(cls, family: _Family, shift: Tensor, level: float, radius: float) -> _Barrier:
+        identity = torch.eye(len(shift), dtype=torch.float64)
+        factor = torch.linalg.cholesky(level * identity - family.at(shift))
+        root = torch.linalg.solve_triangular(factor, identity, upper=False)
+        derivatives = torch.cat([family.directions, -identity[None]])
+        whitened = root @ (derivatives @ root.T)
+        return cls(family, shift, radius, root.T @ root, whitened.flatten(1))
+
+    @property
+    def room(self) -> float:
+        """R² - ‖m‖²."""
+        return self.radius**2 - self.shift.square().sum().item()
+
+    def lower_bound(self) -> float:
+        """λ_max(A_s(m)) >= <Z, A_s(m)> for every density matrix Z; its least value in the ball."""
+        weights = self.inverse / self.inverse.trace()
+        slope = self.family.gradient(weights).norm().item()
+        return (weights * self.family.constant).sum().item() - self.radius * slope
+
+    def newton_step(self, sharpness: float) -> tuple[Tensor, float]:
+        """The step of (m, t) (r + 1,), and how far from the minimiser of s t + barrier it starts."""
+        dim = len(self.shift)
+        gradient = self.whitened[:, :: dim + 1].sum(1)  # traces
+        gradient[:-1] += 2 * self.shift / self.room
+        gradient[-1] += sharpness
+        hessian = self.whitened @ self.whitened.T
+        hessian[:-1, :-1] += 4 * torch.outer(self.shift, self.shift) / self.room**2
+        hessian.diagonal()[:-1].add_(2 / self.room)
+        # Near the optimum some directions are stiffer than others by many orders of magnitude.
+        scale = hessian.diagonal().rsqrt()
+        rates, vectors = torch.linalg.eigh(scale[:, None] * hessian * scale)
+        along = vectors.T @ (scale * gradient) / rates.clamp(min=ROUNDOFF)
+        step = -scale * (vectors @ along)
+        return step, math.sqrt(max(0.0, -(gradient @ step).item()))
+
+    def line_search(self, step: Tensor, sharpness: float) -> float:
+        """How far along `step` s t + barrier is least."""
+        rates = torch.linalg.eigvalsh(-(step @ self.whitened).view_as(self.inverse)).numpy()
+        move = step[:-1]
+        across, square = (self.shift @ move).item(), move.square().sum().item()
+
+        def slope(length: float) -> float:
+            room = self.room - 2 * length * across - length**2 * square
+            walls = 2 * (across + length * square) / room - (rates / (1 + length * rates)).sum()
+            return float(sharpness * step[-1].item() + walls)
+
+        exits = [LONGEST, *(-1 / rates[rates < 0])]
+        if square > 0:
+            exits.append((math.sqrt(across**2 + square * self.room) - across) / square)
+        end = (1 - 1e-6) * min(exits)
+        return end if slope(end) <= 0 else float(brentq(slope, 0.0, end, rtol=1e-3))
+
+
+@dataclass(frozen=True, eq=False)
+class _RoundedExcess:
+    """A smooth upper bound of ‖d(m)‖ + ρ λ_max(A_s(m)), with its gradient.
+
+    √(‖d‖² + ε²) stands for ‖d‖ and τ log Σ exp(λ/τ) for λ_max: neither is ever less. ρ is the
+    radius of `reached`, ε and τ are fractions of its forcing and margin.
+    """
+
+    bias: Tensor
+    linear: Tensor
+    slices: Tensor
+    family: _Family
+    reached: Shifted
+    rounding: float
+
+    def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        shift = torch.from_numpy(point)
+        acting = self.slices @ shift
+        forcing = self.bias + self.linear @ shift + acting @ shift
+        rounded = torch.hypot(forcing.norm(), self.rounding * self.reached.forcing.norm())
+        pull = (self.linear + 2 * acting).T @ forcing / rounded  # A(m) is the Jacobian of d(m)
+
+        rates, vectors = torch.linalg.eigh(self.family.at(shift))
+        width = self.rounding * self.reached.margin / math.log(len(shift) + 1)
+        growth = width * torch.logsumexp(rates / width, 0)
+        leading = (vectors * torch.softmax(rates / width, 0)) @ vectors.T
+        gradient = pull + self.reached.radius * self.family.gradient(leading)
+        return (rounded + self.reached.radius * growth).item(), gradient.numpy()
+
+
+def _exact(values: Tensor) -> Tensor:
+    return values.detach().to("cpu", torch.float64)
+
+
+def _symmetric(matrix: Tensor) -> Tensor:
+    return (matrix + matrix.mT) / 2
+
+
+def _check_radius(radius: float) -> None:
+    if not 0 <= radius < math.inf:
+        raise DataError(
+            f"the radius of the ball of shifts must be finite and not negative, but is {radius}; "
+            "a few times the largest latent norm is a good choice"
+        )
