@@ -54,7 +54,7 @@ def test_settings_are_those_of_the_paper(row):
         "dynamics": {"dino": "mlp"}.get(name.split("-")[1], name.split("-")[1]),
         "frequency_scale": 64.0,
         "stepping": "rk4-38",
-        "substeps": 1,
+        "substeps": None,
         "gradient": "direct",
         "normalization": "none",
         "train_length": 10,

@@ -18,7 +18,7 @@ WRONG = {
     "rank": [0],
     "dynamics_hidden_dim": [0],
     "integrator": ["euler"],
-    "substeps": [0, 1.5],
+    "substeps": [0, 1.5, "four"],
     "gradient": ["backprop"],
     "normalization": ["minmax"],
     "time_scale": [0.0, -2.0, *NOT_A_NUMBER],

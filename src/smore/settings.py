@@ -44,10 +44,14 @@ class Settings(BaseModel):
         False, description="conservative: a linear part that cannot make energy either"
     )
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
-    integrator: Literal["rk4", "rk4-38", "exact"] | None = Field(
-        None, description="time stepping; default: exact for fast koopman, else rk4-38"
+    integrator: Literal["rk4", "rk4-38", "exact", "strang"] | None = Field(
+        None,
+        description="time stepping; default: exact for fast koopman, strang for dissipative "
+        "dynamics, else rk4-38",
     )
-    substeps: int = Field(1, ge=1, description="integrator steps per output interval")
+    substeps: int | None = Field(
+        None, ge=1, description="integrator steps per output interval; default: 1, strang 4"
+    )
     gradient: Literal["direct", "adjoint"] = Field("direct", description="gradient of a rollout")
 
     # How data become tensors.
@@ -73,7 +77,7 @@ class Settings(BaseModel):
     recipe: Literal["fast", "paper"] = Field(
         "fast", description="decoder first, dynamics second (fast), or Algorithm 1 (paper)"
     )
-    decoder_steps: int = Field(600, ge=1, description="most steps of variable projection")
+    decoder_steps: int = Field(1600, ge=1, description="most steps of variable projection")
     dynamics_steps: int = Field(200, ge=1, description="steps of the rollout fit")
     finetune_steps: int = Field(
         0, ge=0, description="steps of decoder and dynamics together, on decoded forecasts"
@@ -123,6 +127,8 @@ class Settings(BaseModel):
     def _settings_agree(self) -> Settings:
         if self.integrator == "exact" and self.dynamics != "koopman":
             raise ValueError("integrator 'exact' needs dynamics 'koopman'; use 'rk4' or 'rk4-38'")
+        if self.integrator == "strang" and self.dynamics != "conservative":
+            raise ValueError("integrator 'strang' needs dynamics 'conservative'")
         if self.gradient == "adjoint" and self.integrator not in (None, "rk4-38"):
             raise ValueError("gradient 'adjoint' needs integrator 'rk4-38'")
         if self.rank is not None and self.dynamics not in ("lrlq", "conservative"):
@@ -141,8 +147,17 @@ class Settings(BaseModel):
     @property
     def stepping(self) -> str:
         """The integrator, chosen by recipe and dynamics where the user did not."""
+        if self.integrator is not None:
+            return self.integrator
+        if self.dissipative:  # built to be certified, and so must be the map
+            return "strang"
         exact = self.recipe == "fast" and self.dynamics == "koopman"
-        return self.integrator or ("exact" if exact else "rk4-38")
+        return "exact" if exact else "rk4-38"
+
+    @property
+    def num_substeps(self) -> int:
+        """Integrator steps per output interval, chosen by integrator where the user did not."""
+        return self.substeps or (4 if self.stepping == "strang" else 1)
 
     @property
     def scaling(self) -> Literal["standard", "scale", "none"]:

@@ -88,7 +88,7 @@ class Surrogate:
             torch.as_tensor(intervals / settings.time_scale),
             longest_step=self.description.time_step / settings.time_scale,
             method=settings.stepping,
-            substeps=settings.substeps,
+            substeps=settings.num_substeps,
         )
         decodable = latents.to(next(self.decoder.parameters()))
         if not bool(torch.isfinite(decodable).all()):

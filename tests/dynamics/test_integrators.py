@@ -1,12 +1,21 @@
 """Integrators against exact solutions, their nominal order and each other."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 import torch
 
-from smore.dynamics import LatentDynamics, LinearDynamics, LowRankQuadratic, rollout, step_map
+from smore.dynamics import (
+    FullConservative,
+    LatentDynamics,
+    LinearDynamics,
+    LowRankConservative,
+    LowRankQuadratic,
+    rollout,
+    step_map,
+)
 from smore.errors import SettingsError
 
 
@@ -137,3 +146,109 @@ def test_unknown_and_unfit_methods_are_refused():
         step_map(Logistic(), steps([1.0]), method="exact")
     with pytest.raises(SettingsError, match="rk4-38"):
         step_map(rotation(), steps([1.0]), method="rk4", gradient="adjoint")
+
+
+def conservative(kind="full", size=1.0, margin=0.1):
+    """Dissipative dynamics with a quadratic term of any size and a constant one."""
+    generator = torch.Generator().manual_seed(0)
+    if kind == "full":
+        dynamics = FullConservative(6, dissipative=True).double()
+        with torch.no_grad():
+            dynamics.upper.normal_(generator=generator).mul_(size)
+    else:
+        dynamics = LowRankConservative(6, 9, dissipative=True, generator=generator).double()
+        dynamics.rescale(0.05 / size)
+    linear = torch.randn(6, 6, dtype=torch.float64, generator=generator)
+    dynamics.set_linear(linear, margin)
+    with torch.no_grad():
+        dynamics.bias.normal_(generator=generator)
+    return dynamics
+
+
+@pytest.mark.parametrize("kind", ["full", "low rank"])
+def test_a_strang_step_is_of_second_order(kind):
+    dynamics = conservative(kind)
+    start = torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+    def strang(substeps):
+        return step_map(dynamics, steps([0.5], 3), method="strang", substeps=substeps)
+
+    with torch.no_grad():
+        fine = step_map(dynamics, steps([0.5], 3), method="rk4", substeps=2000)(start, 0)
+        errors = [
+            (
+                step_map(dynamics, steps([0.5], 3), method="strang", substeps=n)(start, 0) - fine
+            ).norm()
+            for n in (16, 32, 64)
+        ]
+    for coarse, finer in itertools.pairwise(errors):
+        assert 3.5 < coarse / finer < 4.5
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4])
+@pytest.mark.parametrize("step", [0.01, 1.0, 100.0])
+def test_a_strang_step_obeys_the_bound_of_the_ode_at_every_step_size(size, step):
+    """||a(t)|| <= e^{-gt} ||a(0)|| + ||b|| (1 - e^{-gt}) / g."""
+    dynamics = conservative(size=size)
+    states = 50 * torch.randn(
+        40, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2)
+    )
+    advance = step_map(dynamics, steps([step], 40), method="strang")
+    decay, forcing = math.exp(-0.1 * step), float(dynamics.bias.detach().norm()) / 0.1
+    with torch.no_grad():
+        for _ in range(200):
+            bound = decay * states.norm(dim=1) + forcing * (1 - decay)
+            states = advance(states, 0)
+            assert (states.norm(dim=1) <= bound * (1 + 1e-12)).all()
+
+
+def test_without_a_quadratic_term_a_strang_step_is_exact():
+    dynamics = conservative()
+    with torch.no_grad():
+        dynamics.upper.zero_()
+        start = torch.randn(2, 6, dtype=torch.float64)
+        found = step_map(dynamics, steps([3.0], 2), method="strang")(start, 0)
+        fine = step_map(dynamics, steps([3.0], 2), method="rk4", substeps=3000)(start, 0)
+    torch.testing.assert_close(found, fine)
+
+
+def test_sequences_may_take_strang_steps_of_different_lengths():
+    dynamics = conservative()
+    start = torch.randn(3, 6, dtype=torch.float64)
+    lengths = torch.tensor([[0.1], [0.7], [0.1]], dtype=torch.float64)
+    together = step_map(dynamics, lengths, method="strang", substeps=3)(start, 0)
+    for number in range(3):
+        row = slice(number, number + 1)
+        alone = step_map(dynamics, lengths[row], method="strang", substeps=3)(start[row], 0)
+        torch.testing.assert_close(together[row], alone)
+
+
+def test_gradients_pass_through_strang_steps():
+    dynamics = conservative()
+    parameters = list(dynamics.parameters())
+
+    def loss():
+        start = torch.ones(2, 6, dtype=torch.float64)
+        return (
+            step_map(dynamics, steps([0.3], 2), method="strang", substeps=2)(start, 0)
+            .square()
+            .sum()
+        )
+
+    gradients = torch.autograd.grad(loss(), parameters)
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        direction = torch.randn_like(parameter)
+        with torch.no_grad():
+            parameter.add_(direction, alpha=1e-6)
+            above = loss()
+            parameter.sub_(direction, alpha=2e-6)
+            below = loss()
+            parameter.add_(direction, alpha=1e-6)
+        torch.testing.assert_close(
+            (gradient * direction).sum(), (above - below) / 2e-6, rtol=1e-4, atol=1e-6
+        )
+
+
+def test_strang_steps_need_conservative_dynamics():
+    with pytest.raises(SettingsError, match="needs dynamics 'conservative'"):
+        step_map(rotation(), steps([0.1]), method="strang")

@@ -115,6 +115,7 @@ def test_what_the_user_chose_stays():
         rank=3,
         decoder_steps=4,
         integrator="rk4",
+        substeps=2,
         decoder_rate=0.1,
         dynamics_rate=0.2,
         normalization="none",

@@ -1,7 +1,8 @@
 """From a vector field to the map over one output interval.
 
 Stable ODEs have unstable maps, so the map is what gets iterated, trained and certified. An
-explicit Runge-Kutta method is nothing but its tableau. For linear dynamics one step is a matrix,
+explicit Runge-Kutta method is nothing but its tableau. The Strang step of conservative dynamics
+obeys the energy bound of the ODE at every step size. For linear dynamics one step is a matrix,
 found by stepping the identity, and the exact flow expm(h W) is another: both cost one product
 per step and per distinct step size, whatever the number of stages.
 """
@@ -15,6 +16,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor, nn
 
+from smore.dynamics.conservative import ConservativeDynamics
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.vector_field import LatentDynamics
 from smore.errors import MissingExtraError, SettingsError
@@ -35,6 +37,7 @@ METHODS: dict[str, Tableau | None] = {
     "rk4": CLASSICAL_RK4,
     "rk4-38": THREE_EIGHTHS_RK4,
     "exact": None,
+    "strang": None,
 }
 Gradient = Literal["direct", "adjoint"]
 
@@ -59,8 +62,9 @@ def step_map(
         dynamics: the vector field f.
         steps: lengths of the output intervals, (sequences, intervals), float64 on the CPU; they may
             differ between sequences and intervals.
-        method: "rk4" (classical), "rk4-38" (3/8 rule) or "exact" (linear dynamics only).
-        substeps: Runge-Kutta steps per output interval.
+        method: "rk4" (classical), "rk4-38" (3/8 rule), "exact" (linear dynamics only) or "strang"
+            (conservative dynamics only).
+        substeps: steps of the method per output interval.
         gradient: "direct" differentiates the method itself, "adjoint" solves the continuous adjoint
             equation with torchdiffeq.
 
@@ -72,6 +76,10 @@ def step_map(
     tableau = METHODS[method]
     if gradient == "adjoint":
         return _adjoint_steps(dynamics, steps, tableau, substeps)
+    if method == "strang":
+        if not isinstance(dynamics, ConservativeDynamics):
+            raise SettingsError("integrator 'strang' needs dynamics 'conservative'")
+        return _strang_steps(dynamics, steps, substeps)
     if isinstance(dynamics, LinearDynamics):
         return _matrix_steps(dynamics, steps, tableau, substeps)
     if tableau is None:
@@ -136,6 +144,62 @@ def _matrix_steps(
         for length in needed:
             rows = (which[:, index] == length).to(latents.device)
             advanced[rows] = latents[rows] @ matrices[length]
+        return advanced
+
+    return advance
+
+
+def strang_step(
+    dynamics: ConservativeDynamics, state: Tensor, step: float, flow: Tensor, shift: Tensor
+) -> Tensor:
+    """Half the affine flow, the quadratic term as a rotation, half the affine flow again.
+
+    A Cayley transform of a skew matrix is orthogonal, so the rotation changes no norm, whichever
+    state S is frozen at; at the middle of the step, found by such a rotation of half the length,
+    the whole is of second order.
+
+    Args:
+        dynamics: energy-conserving quadratic term and any linear part.
+        state: (..., r).
+        step: h.
+        flow: (r, r) expm(L h / 2), and
+        shift: (r,) what the constant term adds over h / 2.
+    """
+    state = state @ flow.T + shift
+    middle = _rotate(dynamics.skew(state), state, step / 4)
+    state = _rotate(dynamics.skew(middle), state, step / 2)
+    return state @ flow.T + shift
+
+
+def _rotate(skew: Tensor, state: Tensor, half: float) -> Tensor:
+    """(I - half S)⁻¹ (I + half S) state."""
+    identity = torch.eye(skew.shape[-1], dtype=skew.dtype, device=skew.device)
+    right = state + half * (skew @ state[..., None])[..., 0]
+    return torch.linalg.solve(identity - half * skew, right)
+
+
+def affine_flow(dynamics: ConservativeDynamics, time: float) -> tuple[Tensor, Tensor]:
+    """The exact flow a -> F a + s of da/dt = L a + b: F (r, r) and s (r,)."""
+    dim = dynamics.dim
+    block = torch.cat([dynamics.linear, dynamics.bias[:, None]], dim=1)
+    augmented = torch.cat([block, block.new_zeros(1, dim + 1)])
+    # In float64: in float32 the series of small matrices is inexact.
+    flow = torch.linalg.matrix_exp(time * augmented.to("cpu", torch.float64)).to(block)
+    return flow[:dim, :dim], flow[:dim, dim]
+
+
+def _strang_steps(dynamics: ConservativeDynamics, steps: Tensor, substeps: int) -> StepMap:
+    lengths, which = torch.unique(steps / substeps, return_inverse=True)
+    flows = [affine_flow(dynamics, length / 2) for length in lengths.tolist()]
+
+    def advance(latents: Tensor, index: int) -> Tensor:
+        advanced = torch.empty_like(latents)
+        for number in which[:, index].unique().tolist():
+            rows = (which[:, index] == number).to(latents.device)
+            state = latents[rows]
+            for _ in range(substeps):
+                state = strang_step(dynamics, state, float(lengths[number]), *flows[number])
+            advanced[rows] = state
         return advanced
 
     return advance

@@ -118,7 +118,7 @@ class Algorithm1:
             self.dynamics,
             timeline.steps,
             method=settings.stepping,
-            substeps=settings.substeps,
+            substeps=settings.num_substeps,
             gradient=settings.gradient,
         )
         restarts = anchors[batch_of].to(targets.device)

@@ -37,6 +37,7 @@ def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Setti
     chosen: dict[str, Any] = {"latent_dim": latent_dim}
     chosen |= {
         "integrator": settings.stepping,
+        "substeps": settings.num_substeps,
         "decoder_rate": settings.decoder_learning_rate,
         "dynamics_rate": settings.dynamics_learning_rate,
         "normalization": settings.scaling,

@@ -105,7 +105,7 @@ class Finetuning:
         timeline, settings = self.problem.timeline, self.settings
         start = timeline.gather(self.latents())[:, 0].flatten(1)
         advance = step_map(
-            self.dynamics, timeline.steps, method=settings.stepping, substeps=settings.substeps
+            self.dynamics, timeline.steps, method=settings.stepping, substeps=settings.num_substeps
         )
         states = rollout(advance, start.to(self.weights), timeline.steps.shape[1])
         return timeline.scatter(states).unflatten(-1, (-1, self.decoder.latent_dim))

@@ -127,4 +127,4 @@ def forecast_error(
 
 
 def _advance(dynamics: LatentDynamics, steps: Tensor, settings: Settings) -> StepMap:
-    return step_map(dynamics, steps, method=settings.stepping, substeps=settings.substeps)
+    return step_map(dynamics, steps, method=settings.stepping, substeps=settings.num_substeps)

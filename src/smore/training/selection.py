@@ -58,7 +58,7 @@ class ForecastError:
             timeline.steps,
             longest_step=self.longest_step,
             method=settings.stepping,
-            substeps=settings.substeps,
+            substeps=settings.num_substeps,
         )
         latents = timeline.scatter(forecast).unflatten(-1, (-1, decoder.latent_dim))
         squared, count = squared_errors(decoder, self.blocks, latents, settings.chunk_size)
