@@ -25,14 +25,14 @@ from torch import Tensor
 from smore.errors import DataError, MissingExtraError
 
 # The search ends when the growth is proven to lie this close to the least possible one, relative
-# to itself, or, where the least growth is about zero, relative to the size of the matrices.
-GAP, GAP_OF_SIZE = 1e-6, 1e-9
-MAX_NEWTON_STEPS = 200
+# to itself or, where the least growth is about zero, to all of A_s(m).
+GAP, GAP_OF_MATRIX = 1e-6, 1e-11
+MAX_NEWTON_STEPS = 100
 # The barrier gives way by this factor whenever the Newton decrement falls below this value.
 SHARPENING, CENTRED = 10.0, 1.0
 # Multiple of a Newton step that a line search tries at most.
 LONGEST = 100.0
-# Curvature relative to the largest below which a direction is flat.
+# What is smaller than this in relation to the largest is nothing.
 ROUNDOFF = 1e-15
 
 # The radius is minimised with kinks rounded off over these fractions of margin and forcing.
@@ -84,8 +84,8 @@ def best_shift(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> S
     """The shift of least growth, λ_max(A_s(m)), in the ball ‖m‖ <= `radius`.
 
     Follows the minimisers of s t - log det(t I - A_s(m)) - log(radius² - ‖m‖²) over (m, t) as s
-    grows. The optimum is bounded from below on the way, so that the search ends with a proof. The
-    growth is never more than that of m = 0.
+    grows, until a lower bound of the optimum, known on the way, shows that no more can be gained.
+    The growth is never more than that of m = 0.
 
     Args:
         bias: b (r,).
@@ -95,11 +95,11 @@ def best_shift(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> S
     """
     _check_radius(radius)
     family = _Family.of(linear, slices)
-    shift = torch.zeros_like(family.constant[0])
+    origin = torch.zeros_like(family.constant[0])
     size = family.constant.norm().item() + radius * family.directions.norm().item()
-    if radius * size > 0:
-        shift = _least_growth(family, radius, size)
-    return shifted_system(bias, linear, slices, shift)
+    shift = _least_growth(family, radius, size) if radius * size > 0 else origin
+    systems = [shifted_system(bias, linear, slices, each) for each in (origin, shift)]
+    return min(systems, key=lambda system: system.growth)
 
 
 def best_shift_sdp(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> Shifted:
@@ -177,7 +177,7 @@ class _Family:
     @classmethod
     def of(cls, linear: Tensor, slices: Tensor) -> _Family:
         by_shift = _exact(slices).transpose(0, 1)
-        return cls(_symmetric(_exact(linear)), by_shift + by_shift.mT)
+        return cls(_symmetric(_exact(linear)), (by_shift + by_shift.mT).contiguous())
 
     def at(self, shift: Tensor) -> Tensor:
         """A_s(m) (r, r)."""
@@ -198,21 +198,26 @@ class _Family:
 def _least_growth(family: _Family, radius: float, size: float) -> Tensor:
     """The shift (r,) that minimises the growth; `size` is that of the largest A_s(m)."""
     best = shift = torch.zeros_like(family.constant[0])
-    least, bound = family.growth(shift), -math.inf
+    least = family.growth(shift)
     level, sharpness = least + size, len(shift) / size
     for _ in range(MAX_NEWTON_STEPS):
-        centre = _Barrier.at(family, shift, level, radius)
-        bound = max(bound, centre.lower_bound())
-        if least - bound <= max(GAP * abs(least), GAP_OF_SIZE * size):
-            break
-        step, decrement = centre.newton_step(sharpness)
-        length = centre.line_search(step, sharpness)
+        barrier = _Barrier.at(family, shift, level, radius)
+        step, decrement = barrier.newton_step(sharpness)
+        length = barrier.line_search(step, sharpness)
         shift, level = shift + length * step[:-1], level + length * step[-1].item()
         if (growth := family.growth(shift)) < least:
             best, least = shift, growth
         if decrement < CENTRED:
+            proven = least - barrier.lower_bound(step) <= GAP * abs(least)
+            if proven or len(shift) / sharpness <= _resolution(family.at(best), size):
+                break
             sharpness *= SHARPENING
     return best
+
+
+def _resolution(matrix: Tensor, size: float) -> float:
+    """The gap at which a search that has come to `matrix` ends without a relative proof."""
+    return max(GAP_OF_MATRIX * matrix.norm().item(), ROUNDOFF * size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,14 +228,14 @@ class _Barrier:
         family: A_s.
         shift: m (r,).
         radius: R.
-        inverse: (t I - A_s(m))⁻¹ (r, r).
-        whitened: L⁻¹ D_j L⁻ᵀ (r + 1, r²), L Lᵀ = t I - A_s(m), D_j the derivatives of A_s(m) - t I.
+        root: L⁻¹ (r, r), L Lᵀ = t I - A_s(m).
+        whitened: L⁻¹ D_j L⁻ᵀ (r + 1, r²), D_j the derivatives of A_s(m) - t I.
     """
 
     family: _Family
     shift: Tensor
     radius: float
-    inverse: Tensor
+    root: Tensor
     whitened: Tensor
 
     @classmethod
@@ -240,21 +245,19 @@ class _Barrier:
         root = torch.linalg.solve_triangular(factor, identity, upper=False)
         derivatives = torch.cat([family.directions, -identity[None]])
         whitened = root @ (derivatives @ root.T)
-        return cls(family, shift, radius, root.T @ root, whitened.flatten(1))
+        return cls(family, shift, radius, root, whitened.flatten(1))
 
     @property
     def room(self) -> float:
         """R² - ‖m‖²."""
         return self.radius**2 - self.shift.square().sum().item()
 
-    def lower_bound(self) -> float:
-        """λ_max(A_s(m)) >= <Z, A_s(m)> for every density matrix Z; its least value in the ball."""
-        weights = self.inverse / self.inverse.trace()
-        slope = self.family.gradient(weights).norm().item()
-        return (weights * self.family.constant).sum().item() - self.radius * slope
+    def _along(self, step: Tensor) -> Tensor:
+        """L⁻¹ D L⁻ᵀ (r, r), D the change of A_s(m) - t I along `step`."""
+        return (step @ self.whitened).view_as(self.root)
 
     def newton_step(self, sharpness: float) -> tuple[Tensor, float]:
-        """The step of (m, t) (r + 1,), and how far from the minimiser of s t + barrier it starts."""
+        """The step of (m, t) (r + 1,), and how far from the minimiser of s t + barrier it is."""
         dim = len(self.shift)
         gradient = self.whitened[:, :: dim + 1].sum(1)  # traces
         gradient[:-1] += 2 * self.shift / self.room
@@ -269,9 +272,21 @@ class _Barrier:
         step = -scale * (vectors @ along)
         return step, math.sqrt(max(0.0, -(gradient @ step).item()))
 
+    def lower_bound(self, step: Tensor) -> float:
+        """Of the growth in the whole ball, sharp at a minimiser of s t + barrier.
+
+        λ_max(A_s(m)) >= <Z, A_s(m)> for every Z >= 0 of trace 1, and the right side is linear in m.
+        Z is the inverse at (m, t) + step to first order, positive if the decrement is below 1.
+        """
+        inner = torch.eye(len(self.root), dtype=torch.float64) + self._along(step)
+        weights = self.root.T @ inner @ self.root
+        weights = weights / weights.trace()
+        slope = self.family.gradient(weights).norm().item()
+        return (weights * self.family.constant).sum().item() - self.radius * slope
+
     def line_search(self, step: Tensor, sharpness: float) -> float:
         """How far along `step` s t + barrier is least."""
-        rates = torch.linalg.eigvalsh(-(step @ self.whitened).view_as(self.inverse)).numpy()
+        rates = -torch.linalg.eigvalsh(self._along(step)).numpy()
         move = step[:-1]
         across, square = (self.shift @ move).item(), move.square().sum().item()
 
@@ -284,6 +299,8 @@ class _Barrier:
         if square > 0:
             exits.append((math.sqrt(across**2 + square * self.room) - across) / square)
         end = (1 - 1e-6) * min(exits)
+        if slope(0.0) >= 0:  # there already, but for roundoff
+            return 0.0
         return end if slope(end) <= 0 else float(brentq(slope, 0.0, end, rtol=1e-3))
 
 

@@ -1,0 +1,143 @@
+"""`smore modes`: what the learned dynamics consist of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import xarray as xr
+from matplotlib.figure import Figure
+
+from smore.cli.output import Json, console, print_json, print_table
+from smore.data import Mesh, Trajectories
+from smore.data.files import save_dataset
+from smore.errors import DataError
+from smore.model import SMORE
+from smore.plotting import require_figure_format, save_figure
+from smore.plotting.modes import overview_figure, spectrum_figure
+from smore.stability.modes import DynamicModes, dynamic_modes, mode_fields
+from smore.surrogate import Surrogate
+
+# Fields over more coordinates than this are not drawn.
+DRAWN_DIM = 2
+
+
+def modes(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    count: Annotated[int, typer.Option(min=1, help="How many modes, the strongest first.")] = 8,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write their fields here: a NetCDF or Zarr file."),
+    ] = None,
+    points: Annotated[
+        Path | None,
+        typer.Option(help="Fields at the points of this file; default: the training mesh."),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the spectrum and the strongest modes here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List periods, growth rates and amplitudes of the modes that the dynamics consist of."""
+    if figure is not None:
+        require_figure_format(figure)
+    surrogate = SMORE.load(model_file).surrogate_
+    found = dynamic_modes(surrogate)
+    mesh = _where(surrogate, points)
+    fields = None
+    if mesh is not None and (output is not None or figure is not None):
+        fields = mode_fields(surrogate, found, mesh, count)
+    if output is not None:
+        if fields is None:
+            raise DataError("this model was trained on several meshes: say where with --points")
+        save_dataset(fields, output)
+    if figure is not None:
+        save_figure(_picture(surrogate, found, fields, mesh), figure)
+    rows = _rows(found, count)
+    if as_json:
+        print_json(_summary(found, rows, output, figure))
+        return
+    _print_modes(found, rows)
+    for name, path in (("fields", output), ("figure", figure)):
+        if path is not None:
+            console.print(f"{name}: {path}", highlight=False)
+
+
+def _where(surrogate: Surrogate, points: Path | None) -> Mesh | None:
+    """The mesh of a file, or that of the training data if there was one."""
+    if points is None:
+        return surrogate.mesh
+    place = Trajectories.open(points, missing="mask")
+    return place.order_coordinates(surrogate.description.space.names).sequences[0].mesh
+
+
+def _picture(
+    surrogate: Surrogate, found: DynamicModes, fields: xr.Dataset | None, mesh: Mesh | None
+) -> Figure:
+    if fields is None or mesh is None or mesh.dim > DRAWN_DIM:
+        return spectrum_figure(found)
+    return overview_figure(found, fields, mesh, surrogate.description.space)
+
+
+def _rows(found: DynamicModes, count: int) -> list[dict[str, Any]]:
+    """The strongest modes; None for the period of a mode that does not oscillate."""
+    return [
+        {
+            "mode": index + 1,
+            "period": float(found.period[index]) if found.pair[index] else None,
+            "frequency": float(found.frequency[index]),
+            "growth_rate": float(found.growth_rate[index]),
+            "efolding_time": float(found.efolding_time[index]),
+            "damping_ratio": float(found.damping_ratio[index]),
+            "amplitude": float(found.amplitudes[index]),
+            "amplitude_share": float(found.amplitude_share[index]),
+            "pair": bool(found.pair[index]),
+        }
+        for index in range(min(count, len(found)))
+    ]
+
+
+def _summary(
+    found: DynamicModes, rows: list[dict[str, Any]], output: Path | None, figure: Path | None
+) -> dict[str, Any]:
+    return {
+        "about": found.about,
+        "time_units": found.time_units,
+        "condition": found.condition,
+        "cautions": found.cautions(),
+        "num_modes": len(found),
+        "modes": rows,
+        "output": None if output is None else str(output),
+        "figure": None if figure is None else str(figure),
+    }
+
+
+def _print_modes(found: DynamicModes, rows: list[dict[str, Any]]) -> None:
+    time = f" ({found.time_units})" if found.time_units else ""
+    per_time = f" (1/{found.time_units})" if found.time_units else ""
+    print_table(
+        f"The strongest {len(rows)} of {len(found)} modes",
+        [
+            "mode",
+            f"period{time}",
+            f"frequency{per_time}",
+            f"growth rate{per_time}",
+            f"e-folding{time}",
+            "amplitude share",
+        ],
+        [
+            [
+                row["mode"],
+                row["period"],
+                row["frequency"],
+                row["growth_rate"],
+                row["efolding_time"],
+                f"{row['amplitude_share']:.1%}",
+            ]
+            for row in rows
+        ],
+    )
+    console.print(f"about: {found.about}", highlight=False)
+    for caution in found.cautions():
+        console.print(f"caution: {caution}", style="yellow", highlight=False)

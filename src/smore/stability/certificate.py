@@ -1,0 +1,152 @@
+"""What has been proved about a model's dynamics: a plain value with a text and a JSON form.
+
+Every claim is about V(α) = ‖F (α - m)‖, a distance from a centre m. For the ODE
+
+    V(t) <= e^{-γ t} V(0) + c (1 - e^{-γ t}) / γ,
+
+for the map that forecasts really iterate, once per output interval,
+
+    V_{n+1} <= ρ V_n + κ,
+
+both for every state with V <= R, where R may be infinite. Where γ > 0 and ρ < 1 states end up
+within c / γ and κ / (1 - ρ) of m, whatever they started from.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, ConfigDict
+
+
+class Condition(BaseModel):
+    """One inequality that was checked.
+
+    Args:
+        name: what it says, in words.
+        holds: whether it does, rounding accounted for.
+        value: the number that decides.
+        detail: how it was found.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    holds: bool
+    value: float
+    detail: str
+
+
+class Claims(BaseModel):
+    """The constants of a certificate; None where nothing was proved.
+
+    Args:
+        certified: both the ODE and the map are proved bounded for all states the model is used for.
+        reason: why, or why not, in a sentence.
+        remedy: what to try when not certified.
+        dynamics: the kind of system, in words.
+        metric: what V is, in words.
+        margin: γ, per unit of model time.
+        forcing: c = ‖F d‖.
+        defect: η_Q of the quadratic term; 0 when it conserves energy exactly.
+        radius: R, None when claims hold for every state.
+        condition: ‖F‖ ‖F⁻¹‖.
+        map_factor: ρ.
+        map_forcing: κ.
+        step: output interval of the map, model time.
+        integrator: what the map is.
+        training_radius: largest V over the training states.
+        conditions: everything that was checked.
+    """
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
+
+    certified: bool
+    reason: str
+    remedy: str | None
+    dynamics: str
+    metric: str
+    margin: float | None
+    forcing: float
+    defect: float
+    radius: float | None
+    condition: float
+    map_factor: float | None
+    map_forcing: float | None
+    step: float
+    integrator: str
+    training_radius: float
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Claims, and the function V that they are about.
+
+    Args:
+        claims: constants and conditions.
+        centre: m, (r,).
+        factor: F, (r, r).
+    """
+
+    claims: Claims
+    centre: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+    def distance(self, states: ArrayLike) -> NDArray[np.float64]:
+        """V of states (..., r)."""
+        offset = np.asarray(states, dtype=np.float64) - self.centre
+        return np.linalg.norm(offset @ self.factor.T, axis=-1)
+
+    def covers(self, states: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the claims about the map hold for states (..., r)."""
+        limit = math.inf if self.claims.radius is None else self.claims.radius
+        if self.claims.map_factor is None:
+            return np.zeros(np.shape(states)[:-1], dtype=bool)
+        return self.distance(states) <= limit
+
+    def bound(self, start: ArrayLike, num_steps: int) -> NDArray[np.float64]:
+        """Bounds of V after 0, 1, .., num_steps intervals from states with V = start: (..., n + 1).
+
+        Infinite for starts that the claims do not cover.
+        """
+        start = np.asarray(start, dtype=np.float64)[..., None]
+        factor, forcing = self.claims.map_factor, self.claims.map_forcing
+        limit = math.inf if self.claims.radius is None else self.claims.radius
+        if factor is None or forcing is None:
+            return np.full((*start.shape[:-1], num_steps + 1), math.inf)
+        count = np.arange(num_steps + 1)
+        with np.errstate(over="ignore"):
+            powers = np.exp(count * math.log(factor)) if factor > 0 else (count == 0) * 1.0
+            sums = count if factor == 1 else (1 - powers) / (1 - factor)
+            bounds = powers * start + forcing * sums
+        return np.where(start <= limit, bounds, math.inf)
+
+    def norm_bound(self, distance: float) -> float:
+        """A bound of ‖α‖ for states with V <= distance."""
+        inverse = float(np.linalg.norm(np.linalg.inv(self.factor), 2))
+        return float(np.linalg.norm(self.centre)) + inverse * distance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the matrices."""
+        return self.claims.model_dump(mode="json")
+
+    def text(self) -> str:
+        """One screen: verdict first, then the numbers."""
+        claims = self.claims
+        lines = [
+            f"{'CERTIFIED' if claims.certified else 'NOT CERTIFIED'}: {claims.reason}",
+        ]
+        if claims.remedy:
+            lines.append(f"try: {claims.remedy}")
+        lines.append("")
+        lines.append(f"system     {claims.dynamics}; measured by {claims.metric}")
+        lines.append(f"map        {claims.integrator}")
+        for condition in claims.conditions:
+            mark = "yes" if condition.holds else "NO "
+            lines.append(f"  {mark}  {condition.name}: {condition.detail}")
+        return "\n".join(lines)

@@ -1,0 +1,356 @@
+"""Reading the learned dynamics: rates, periods and fields of the modes they are made of.
+
+    dα/dt = W α,   W v_j = λ_j v_j   ⇒   α(t) = Σ_j c_j e^{λ_j t} v_j,   c = V⁻¹ α(0)
+
+A conjugate pair is one real oscillation, 2 Re(c_j e^{λ_j t} v_j), and is listed once. Other
+dynamics are read near the mean of the training states, through their Jacobian there.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from smore.data import Clock, Mesh, Sequence, Trajectories
+from smore.dynamics import LinearDynamics
+from smore.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from smore.surrogate import Surrogate
+
+FloatArray = NDArray[np.float64]
+ComplexArray = NDArray[np.complex128]
+
+LINEAR = "linear dynamics"
+LINEARISED = "linearised at the mean of the training states"
+# Weights are float32: rates that differ by less than this share of the largest are the same rate.
+RESOLUTION = 1e-6
+# From here on eigenvectors are so close to dependent that states have no reliable coordinates.
+LARGEST_CONDITION = 1e8
+# A mode this many times as large as the states it is part of is there to be cancelled by another.
+# Rounding to float32 leaves a defective matrix a condition of some 1e4: this is how it shows.
+CANCELLED = 3.0
+# A growing mode that is weaker than this share of the strongest does no harm for a while.
+NOTABLE = 0.01
+COMMENT = (
+    "a mode contributes Re[(real + i imaginary) exp((growth_rate + 2 pi i frequency) t)], at the "
+    "size it has in a typical training state"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicModes:
+    """Modes of the latent dynamics, the strongest first; a conjugate pair is one mode.
+
+    Attributes:
+        rates: (modes,) λ per unit of the data's time, imaginary part >= 0.
+        vectors: (r, modes) right eigenvectors of length 1.
+        left: (modes, r) left eigenvectors: `left @ (α - centre)` are the coordinates c of α.
+        amplitudes: (modes,) rms of a mode's contribution in the latent norm, over the training
+            states and the phases of the oscillation. With L2-orthonormal modes of the decoder
+            that is the rms of its field, in normalised units.
+        pair: (modes,) whether the mode stands for a conjugate pair.
+        centre: (r,) the state that the modes are departures from.
+        spread: rms distance of the training states from it.
+        condition: condition number of the matrix of all eigenvectors.
+        about: what the modes are modes of, in words.
+        time_units: of the data's time, "" where unknown.
+    """
+
+    rates: ComplexArray
+    vectors: ComplexArray
+    left: ComplexArray
+    amplitudes: FloatArray
+    pair: NDArray[np.bool_]
+    centre: FloatArray
+    spread: float
+    condition: float
+    about: str
+    time_units: str
+
+    def __len__(self) -> int:
+        return len(self.rates)
+
+    @property
+    def growth_rate(self) -> FloatArray:
+        """(modes,) σ = Re λ; negative where a mode decays."""
+        return self.rates.real
+
+    @property
+    def frequency(self) -> FloatArray:
+        """(modes,) cycles per unit of time, Im λ / 2π."""
+        return self.rates.imag / (2 * np.pi)
+
+    @property
+    def period(self) -> FloatArray:
+        """(modes,) time of one cycle; infinite where a mode does not oscillate."""
+        return _reciprocal(self.frequency)
+
+    @property
+    def efolding_time(self) -> FloatArray:
+        """(modes,) time in which a mode grows or decays by a factor e, 1 / |σ|."""
+        return _reciprocal(np.abs(self.growth_rate))
+
+    @property
+    def damping_ratio(self) -> FloatArray:
+        """(modes,) -σ / |λ|: 1 for pure decay, 0 for pure oscillation, -1 for pure growth."""
+        size = np.abs(self.rates)
+        return np.divide(-self.growth_rate, size, out=np.zeros(len(self)), where=size > 0)
+
+    @property
+    def amplitude_share(self) -> FloatArray:
+        """(modes,) amplitudes as shares of their sum."""
+        return self.amplitudes / max(self.amplitudes.sum(), np.finfo(float).tiny)
+
+    def contributions(self, latents: ArrayLike) -> FloatArray:
+        """What each mode contributes to latents (..., r): (..., modes, r), α - centre in sum."""
+        coordinates = (np.asarray(latents, float) - self.centre) @ self.left.T
+        both = np.where(self.pair, 2.0, 1.0) * coordinates
+        return (both[..., None] * self.vectors.T).real
+
+    def cautions(self) -> list[str]:
+        """What to know before the modes are believed; empty when there is nothing."""
+        found = []
+        if self.condition > LARGEST_CONDITION:
+            found.append(
+                f"the eigenvectors are close to dependent (condition number {self.condition:.1e}): "
+                "amplitudes and mode fields are not meaningful, rates only roughly"
+            )
+        elif self.amplitudes.max() > CANCELLED * self.spread:
+            ratio = self.amplitudes.max() / self.spread
+            found.append(
+                f"modes cancel each other: the strongest is {ratio:.2g} times as large as the "
+                "training states; read amplitudes and mode fields together, not one by one"
+            )
+        growing = self._growing()
+        if len(growing):
+            fastest = growing[np.argmax(self.growth_rate[growing])]
+            time = f"{self.efolding_time[fastest]:.3g} {self.time_units}".rstrip()
+            end = "trust no forecast much longer than that"
+            if self.about != LINEAR:
+                end = "near the mean state; only the nonlinear terms can stop it"
+            found.append(
+                f"{len(growing)} of the modes that matter grow, the fastest (mode {fastest + 1}) "
+                f"by a factor e every {time}: {end}"
+            )
+        return found
+
+    def _growing(self) -> NDArray[np.intp]:
+        grows = self.growth_rate > RESOLUTION * np.abs(self.rates).max()
+        return np.flatnonzero(grows & (self.amplitudes > NOTABLE * self.amplitudes.max()))
+
+
+def dynamic_modes(surrogate: Surrogate) -> DynamicModes:
+    """The modes of a model's latent dynamics.
+
+    Linear dynamics are decomposed as they are. All others are linearised at the mean of the
+    training states, and their modes are departures from it.
+
+    Args:
+        surrogate: a trained model, `SMORE.surrogate_`.
+    """
+    settings, prior = surrogate.description.settings, surrogate.prior
+    assert settings.time_scale is not None
+    matrix, about = _generator(surrogate)
+    mean = prior.mean.numpy()
+    centre = np.zeros_like(mean) if about == LINEAR else mean
+    # Its columns have the second moment of the training states about the centre.
+    spread = np.column_stack([prior.factor.numpy(), mean - centre])
+    rates, eigenvectors = np.linalg.eig(matrix / settings.time_scale)
+    # A singular matrix of eigenvectors has no inverse; its modes come with a caution.
+    inverse = np.linalg.pinv(eigenvectors)
+    found = []
+    for group, rate in _same_rates(rates):
+        is_pair = rate.imag > 0
+        found += [
+            (rate, *mode, is_pair)
+            for mode in _principal(eigenvectors[:, group], inverse[group], spread, is_pair)
+        ]
+    found.sort(key=lambda mode: -mode[3])
+    return DynamicModes(
+        rates=np.array([mode[0] for mode in found]),
+        vectors=np.stack([mode[1] for mode in found], axis=1),
+        left=np.stack([mode[2] for mode in found]),
+        amplitudes=np.array([mode[3] for mode in found]),
+        pair=np.array([mode[4] for mode in found]),
+        centre=centre,
+        spread=float(np.linalg.norm(spread)),
+        condition=float(np.linalg.cond(eigenvectors)),
+        about=about,
+        # "days since 2000-01-01" counts days.
+        time_units=surrogate.description.clock.units.split(" since ")[0],
+    )
+
+
+def mode_fields(surrogate: Surrogate, modes: DynamicModes, mesh: Mesh, count: int) -> xr.Dataset:
+    """The fields φ = J₀ v of the strongest modes, in the data's units.
+
+    They are differences of fields: neither the decoder's offset nor the shift of the normalisation
+    is in them. Their size is that in a typical training state, so that Re(φ e^{iθ}) has, over all
+    phases, the rms of what the mode contributes. The phase is chosen such that the imaginary part
+    is orthogonal to the real one in the L2 inner product of the mesh (of all channels together,
+    normalised), and the real part the larger of the two.
+
+    Args:
+        surrogate: the model.
+        modes: its modes.
+        mesh: where.
+        count: how many modes; all of them if there are fewer.
+
+    Returns:
+        A Dataset with dimensions (part, mode, *mesh.dims), where `part` is "real" or "imaginary",
+        and a variable for every channel.
+
+    Raises:
+        SettingsError: fewer than one mode.
+        DataError: a channel or coordinate has a name that the Dataset needs itself.
+    """
+    if count < 1:
+        raise SettingsError(f"expected at least one mode to decode, got {count}")
+    shown = slice(0, count)
+    properties = _properties(modes, shown)
+    _require_free_names(surrogate, mesh, properties)
+    size = modes.amplitudes[shown] * np.where(modes.pair[shown], np.sqrt(2.0), 1.0)
+    fields = _decode_departures(surrogate, (modes.vectors[:, shown] * size).T, mesh)
+    fields = _with_orthogonal_parts(fields, mesh.weights)
+    fields *= surrogate.description.normalization.scale_array[:, None]
+    parts = [_dataset(surrogate, part, mesh) for part in (fields.real, fields.imag)]
+    # As objects: Zarr has no portable form of strings of fixed length.
+    names = xr.Variable("part", np.array(["real", "imaginary"], dtype=object))
+    dataset = xr.concat(parts, dim=names, data_vars="all", coords="minimal", compat="override")
+    return dataset.assign_coords(properties).assign_attrs(about=modes.about, comment=COMMENT)
+
+
+def _generator(surrogate: Surrogate) -> tuple[FloatArray, str]:
+    """The linear dynamics (r, r) per unit of model time, and what they are."""
+    dynamics = copy.deepcopy(surrogate.dynamics).to("cpu", torch.float64).requires_grad_(False)
+    if isinstance(dynamics, LinearDynamics):
+        return dynamics.linear.numpy(), LINEAR
+    jacobian = torch.autograd.functional.jacobian(dynamics, surrogate.prior.mean)
+    assert isinstance(jacobian, torch.Tensor)
+    return jacobian.numpy(), LINEARISED
+
+
+def _same_rates(rates: ComplexArray) -> list[tuple[list[int], complex]]:
+    """Indices of rates that cannot be told apart, with their mean; of a pair only the upper one."""
+    tolerance = RESOLUTION * np.abs(rates).max()
+    rates = np.where(np.abs(rates.imag) <= tolerance, rates.real, rates)
+    groups: list[list[int]] = []
+    for index in np.flatnonzero(rates.imag >= 0).tolist():
+        for group in groups:
+            if abs(rates[index] - rates[group[0]]) <= tolerance:
+                group.append(index)
+                break
+        else:
+            groups.append([index])
+    return [(group, complex(rates[group].mean())) for group in groups]
+
+
+def _principal(
+    vectors: ComplexArray, left: ComplexArray, spread: FloatArray, is_pair: bool
+) -> list[tuple[ComplexArray, ComplexArray, float]]:
+    """(right vector, left vector, amplitude) of each mode of one rate.
+
+    A repeated rate leaves its eigenvectors free: any basis of their span will do. The principal
+    axes of the training states within the span say most with the fewest modes.
+
+    Args:
+        vectors: (r, k) right eigenvectors.
+        left: (k, r) left eigenvectors.
+        spread: (r, n) with the second moment of the training states.
+        is_pair: complex vectors that stand for their conjugates too; else the span is real.
+    """
+    # Real eigenvectors of a repeated rate may come as complex combinations.
+    span = vectors if is_pair else np.column_stack([vectors.real, vectors.imag])
+    frame = np.linalg.svd(span, full_matrices=False)[0][:, : len(left)]
+    onto_frame: NDArray = frame.conj().T @ vectors @ left
+    if not is_pair:
+        onto_frame = onto_frame.real
+    axes, deviations, _ = np.linalg.svd(onto_frame @ spread, full_matrices=False)
+    right, left = frame @ axes, axes.conj().T @ onto_frame
+    # E|2 Re(c v)|² over all phases of c is 2 E|c|², for v of length 1.
+    amplitudes = deviations * (np.sqrt(2.0) if is_pair else 1.0)
+    return list(zip(right.T, left, amplitudes.tolist(), strict=True))
+
+
+@torch.no_grad()
+def _decode_departures(surrogate: Surrogate, departures: ComplexArray, mesh: Mesh) -> ComplexArray:
+    """J₀ z without the offset: complex (n, r) -> (n, channels, points), normalised units."""
+    surrogate.warn_outside([mesh])
+    decoder, description = surrogate.decoder, surrogate.description
+    codes = departures.reshape(len(departures), -1, decoder.latent_dim)
+    fields = np.empty((*codes.shape[:2], mesh.num_points), dtype=np.complex128)
+    size = description.settings.chunk_size or mesh.num_points
+    for start in range(0, mesh.num_points, size):
+        chunk = slice(start, start + size)
+        coords = torch.as_tensor(description.coordinate_map(mesh.coords[chunk]))
+        basis = decoder.basis(coords.to(next(decoder.parameters())))
+        fields[..., chunk] = codes @ basis.modes.to("cpu", torch.float64).numpy().T
+    return fields
+
+
+def _with_orthogonal_parts(fields: ComplexArray, weights: FloatArray) -> ComplexArray:
+    """Fields (n, channels, points) times e^{iθ}: real and imaginary part orthogonal, real larger.
+
+    With ∫ φ² = ∫ (re² - im²) + 2i ∫ re im, both hold once that is real and positive.
+    """
+    squared = np.einsum("mcn,mcn,n->m", fields, fields, weights)
+    turned = fields * np.exp(-0.5j * np.angle(squared))[:, None, None]
+    # The sign is still free: let the largest value of the real part be positive.
+    flat = turned.real.reshape(len(turned), -1)
+    largest = np.take_along_axis(flat, np.abs(flat).argmax(axis=1)[:, None], axis=1)
+    return turned * np.where(largest < 0, -1.0, 1.0)[:, :, None]
+
+
+def _dataset(surrogate: Surrogate, fields: FloatArray, mesh: Mesh) -> xr.Dataset:
+    """Fields (modes, channels, points) as forecasts are written, with modes in place of times."""
+    description = surrogate.description
+    numbers = np.arange(1.0, 1 + len(fields))
+    return (
+        Trajectories(
+            sequences=(Sequence(numbers, fields.astype(np.float32), mesh),),
+            channels=description.channels,
+            space=description.space,
+            clock=Clock(),
+            groups=(0,),
+        )
+        .to_xarray()
+        .isel(sequence=0)
+        .rename(time="mode")
+        .assign_coords(mode=numbers.astype(int))
+    )
+
+
+def _require_free_names(surrogate: Surrogate, mesh: Mesh, properties: Iterable[str]) -> None:
+    description = surrogate.description
+    used = {channel.name for channel in description.channels} | {*description.space.names}
+    taken = (used | {*mesh.dims}) & {"part", "mode", *properties}
+    if taken:
+        raise DataError(
+            f"the model has channels or coordinates called {', '.join(sorted(taken))}, which is "
+            "what mode fields call their own; rename them in the training data"
+        )
+
+
+def _properties(modes: DynamicModes, shown: slice) -> dict[str, xr.Variable]:
+    time = {"units": modes.time_units} if modes.time_units else {}
+    per_time = {"units": f"1/{modes.time_units}"} if modes.time_units else {}
+    size = {"long_name": "rms contribution to the training states, normalised units"}
+    return {
+        "growth_rate": xr.Variable("mode", modes.growth_rate[shown], per_time),
+        "frequency": xr.Variable("mode", modes.frequency[shown], per_time),
+        "period": xr.Variable("mode", modes.period[shown], time),
+        "amplitude": xr.Variable("mode", modes.amplitudes[shown], size),
+    }
+
+
+def _reciprocal(values: FloatArray) -> FloatArray:
+    """1 / x, infinite at 0."""
+    return np.divide(1.0, values, out=np.full(len(values), np.inf), where=values != 0)
