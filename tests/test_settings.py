@@ -33,6 +33,7 @@ WRONG = {
     "dissipative": ["perhaps"],
     "dynamics_steps": [0, -1],
     "finetune_steps": [-1],
+    "stabilise": ["sometimes", True],
     "decoder_rate": [0.0, -1e-3, *NOT_A_NUMBER],
     "dynamics_rate": [0.0, *NOT_A_NUMBER],
     "latent_rate": [0.0, *NOT_A_NUMBER],

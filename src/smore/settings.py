@@ -13,7 +13,7 @@ from smore.errors import SettingsError
 # Settings that only one recipe looks at.
 RECIPE_OF = dict.fromkeys(
     ("epochs", "batch_size", "latent_rate", "evaluate_every", "fit_steps", "gradient"), "paper"
-) | dict.fromkeys(("decoder_steps", "dynamics_steps", "finetune_steps"), "fast")
+) | dict.fromkeys(("decoder_steps", "dynamics_steps", "finetune_steps", "stabilise"), "fast")
 
 DynamicsKind = Literal["koopman", "lrlq", "quadratic", "conservative", "mlp"]
 
@@ -42,6 +42,11 @@ class Settings(BaseModel):
     )
     dissipative: bool = Field(
         False, description="conservative: a linear part that cannot make energy either"
+    )
+    stabilise: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="fast koopman: make every eigenvalue decay, if left-out trajectories lose "
+        "less than 5% by it (auto)",
     )
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
     integrator: Literal["rk4", "rk4-38", "exact", "strang"] | None = Field(

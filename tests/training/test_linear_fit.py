@@ -116,7 +116,7 @@ def test_refinement_takes_the_bias_of_noise_out_of_the_damping():
 def test_exact_data_need_no_refinement():
     latents, timeline = trajectories(expm(STEP * GENERATORS["rotations"]))
     dynamics = LinearDynamics(4).double()
-    findings = fit_generator(dynamics, latents, timeline, torch.arange(12), 1e-12)
+    findings = fit_generator(dynamics, latents, timeline, torch.arange(12), negligible=1e-12)
     assert findings["refinement"] == 0
     np.testing.assert_allclose(dynamics.linear.detach().numpy(), GENERATORS["rotations"], atol=1e-6)
 
@@ -162,3 +162,21 @@ def test_irregular_steps_give_the_generator_too():
     assert not timeline.uniform
     found = IrregularTransitions(torch.as_tensor(np.stack(latents)), timeline).fit(0.0)
     np.testing.assert_allclose(found.numpy(), truth, atol=2e-3)
+
+
+def test_growth_that_is_an_artefact_is_taken_out_and_growth_that_is_real_is_not():
+    """Noise makes undamped rotations grow or decay a little; an instability grows for good."""
+    dynamics = LinearDynamics(4).double()
+    turning = block_diag(rotation(0.6), rotation(0.9))
+    latents, timeline = trajectories(expm(STEP * turning), noise=0.05, num_sequences=40)
+    findings = fit_generator(dynamics, latents, timeline, torch.arange(40))
+    assert findings["stabilised"] == 1
+    assert np.linalg.eigvals(dynamics.linear.detach().numpy()).real.max() < 0
+    growing = block_diag(rotation(0.6, -0.3), rotation(0.9))
+    latents, timeline = trajectories(expm(STEP * growing), noise=0.01, num_sequences=40)
+    findings = fit_generator(dynamics, latents, timeline, torch.arange(40))
+    assert findings["stabilised"] == 0
+    assert findings["cost_of_stability"] > 0.05
+    assert findings["fastest_growth"] == pytest.approx(0.3, abs=0.02)
+    fit_generator(dynamics, latents, timeline, torch.arange(40), stabilise="always")
+    assert np.linalg.eigvals(dynamics.linear.detach().numpy()).real.max() < 0

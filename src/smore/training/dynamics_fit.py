@@ -78,7 +78,14 @@ def fit_dynamics(
         )  # a generator in single precision is less than it could be
         trajectories = timeline.gather(latents.flatten(1))
         negligible = NEGLIGIBLE * decoder_error * problem.num_channels
-        return fit_generator(dynamics, trajectories, timeline, problem.groups, negligible)
+        return fit_generator(
+            dynamics,
+            trajectories,
+            timeline,
+            problem.groups,
+            negligible=negligible,
+            stabilise=settings.stabilise,
+        )
     # Learning rates and initial factors are made for latents of order one.
     size = float(latents.square().mean().sqrt())
     weight = next(dynamics.parameters())

@@ -3,7 +3,8 @@
 The least-squares map x ↦ M x over one step is a linear problem. Its ridge pulls towards standing
 still and is chosen by how well rollouts follow trajectories that were left out. The generator W
 with expm(W h) = M is a real logarithm. Noise in the latents biases a one-step fit, so W is then
-refined on whole rollouts for as long as left-out trajectories gain from that.
+refined on whole rollouts for as long as left-out trajectories gain from that. In the end growing
+eigenvalues are made to decay, where left-out trajectories hardly notice.
 
 There is no constant term: latents are those of the whole field, not of its deviation from a mean,
 so a mean flow is itself a direction that the map can keep.
@@ -22,6 +23,7 @@ from torch import Tensor
 from smore.data.timeline import Timeline
 from smore.dynamics import LinearDynamics
 from smore.errors import HiddenFrequencyWarning
+from smore.stability.lyapunov import project_spectrum
 from smore.training.quadratic_fit import interval_integrals
 
 RIDGES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1)
@@ -33,6 +35,10 @@ SMALLEST_MODULUS = 1e-6
 # Iterations of the refinement that are tried, and the gain on left-out trajectories that is asked.
 REFINEMENTS = (5, 10, 20)
 LEAST_GAIN = 0.01
+# Eigenvalues that are made to decay do so by this share per step, and left-out trajectories may
+# lose this share of their accuracy.
+DECAY = 1e-6
+STABLE_COST = 0.05
 # Beyond this share of half a turn per step a frequency and its alias look alike; a warning is due
 # when so much of the variance turns so fast.
 NEARLY_HALF_A_TURN = 0.9
@@ -45,7 +51,9 @@ def fit_generator(
     trajectories: Tensor,
     timeline: Timeline,
     groups: Tensor,
+    *,
     negligible: float = 0.0,
+    stabilise: str = "auto",
 ) -> dict[str, float]:
     """Fit `dynamics`, in place, to trajectories with equal steps.
 
@@ -55,18 +63,26 @@ def fit_generator(
         timeline: their lengths and steps.
         groups: (sequences,) which trajectory each was cut from.
         negligible: squared error of a state that nobody would notice.
+        stabilise: "always", "never", or "auto" for "if it costs little".
 
     Returns:
-        The ridge, the relative change that a real generator took, the iterations of refinement.
+        The ridge, the relative change that a real generator took, the iterations of refinement,
+        how fast the fastest mode grew, and what it costs left-out trajectories that none does.
     """
     transitions = Transitions(trajectories, timeline, groups)
     matrix, ridge = transitions.cross_validate()
     step = float(timeline.steps[timeline.valid[:, 1:]][0])
     generator, change = real_generator(matrix, step)
-    iterations = _useful_iterations(transitions, ridge, step, negligible)
+    fit = CrossValidation(transitions, ridge, step, negligible)
+    iterations = fit.useful_iterations()
     if iterations:
         rollouts = Rollouts(trajectories, timeline.valid, step)
         generator = rollouts.refine(generator, iterations)[-1]
+    growth = float(np.linalg.eigvals(generator.numpy()).real.max())
+    cost = fit.cost_of_decay() if growth > -DECAY / step else 0.0
+    stable = stabilise == "always" or (stabilise == "auto" and cost <= STABLE_COST)
+    if stable:
+        generator = decaying(generator, step)
     dynamics.linear.copy_(generator)
     share = hidden_share(generator, timeline.scatter(trajectories), step)
     if share > HIDDEN_SHARE:
@@ -81,6 +97,9 @@ def fit_generator(
         "ridge": ridge,
         "generator_change": change,
         "refinement": float(iterations),
+        "fastest_growth": growth,
+        "cost_of_stability": cost,
+        "stabilised": float(stable),
         "hidden_share": share,
     }
 
@@ -140,28 +159,49 @@ class Rollouts:
         return found
 
 
-def _useful_iterations(
-    transitions: Transitions, ridge: float, step: float, negligible: float
-) -> int:
-    """How many iterations left-out trajectories gain from; 0 where they hardly do."""
-    num_folds = len(transitions.sums)
-    if num_folds == 1:
-        return 0
-    errors = np.zeros(1 + len(REFINEMENTS))
-    for fold in range(num_folds):
-        left_out = transitions.folds == fold
+class CrossValidation:
+    """What left-out trajectories say about refining and about decaying modes."""
+
+    def __init__(
+        self, transitions: Transitions, ridge: float, step: float, negligible: float
+    ) -> None:
+        self.step, self.negligible = step, negligible
         latents, valid = transitions.latents, transitions.timeline.valid
-        training = Rollouts(latents[~left_out], valid[~left_out], step)
-        testing = Rollouts(latents[left_out], valid[left_out], step)
-        start, _ = real_generator(transitions.fit(ridge, without=fold), step)
-        if float(testing.error(start)) <= negligible:
-            return 0
-        found = training.refine(start, REFINEMENTS[-1])
-        tried = [start, *(found[iterations - 1] for iterations in REFINEMENTS)]
-        errors += [float(testing.error(generator)) for generator in tried]
-        if not np.min(errors) < (1 - LEAST_GAIN) * errors[0]:
-            return 0
-    return (0, *REFINEMENTS)[int(np.argmin(errors))]
+        self.folds = []
+        for fold in range(len(transitions.sums)):
+            left_out = transitions.folds == fold
+            if bool(left_out.all()):
+                break
+            start, _ = real_generator(transitions.fit(ridge, without=fold), step)
+            training = Rollouts(latents[~left_out], valid[~left_out], step)
+            testing = Rollouts(latents[left_out], valid[left_out], step)
+            self.folds.append((start, training, testing))
+
+    def useful_iterations(self) -> int:
+        """How many iterations of refinement they gain from; 0 where they hardly do."""
+        errors = np.zeros(1 + len(REFINEMENTS))
+        for start, training, testing in self.folds:
+            if float(testing.error(start)) <= self.negligible:
+                return 0
+            found = training.refine(start, REFINEMENTS[-1])
+            tried = [start, *(found[iterations - 1] for iterations in REFINEMENTS)]
+            errors += [float(testing.error(generator)) for generator in tried]
+            if not np.min(errors) < (1 - LEAST_GAIN) * errors[0]:
+                return 0
+        return (0, *REFINEMENTS)[int(np.argmin(errors))]
+
+    def cost_of_decay(self) -> float:
+        """Relative rise of their error when no mode may grow; what is negligible costs nothing."""
+        free = stable = self.negligible * len(self.folds)
+        for start, _, testing in self.folds:
+            free += float(testing.error(start))
+            stable += float(testing.error(decaying(start, self.step)))
+        return stable / free - 1 if free > 0 else 0.0
+
+
+def decaying(generator: Tensor, step: float) -> Tensor:
+    """The generator with every eigenvalue decaying by at least DECAY per step."""
+    return torch.as_tensor(project_spectrum(generator.numpy(), DECAY / step))
 
 
 class IrregularTransitions:
