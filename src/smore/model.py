@@ -24,6 +24,10 @@ from smore.inference import FitMethod, LatentState
 from smore.networks import count_parameters
 from smore.presets import preset_settings
 from smore.settings import Settings
+from smore.stability.certificate import Certificate
+from smore.stability.decoder_constants import DecoderConstants, decoder_constants
+from smore.stability.forecast_bound import ForecastBound, forecast_bound
+from smore.stability.modes import DynamicModes, dynamic_modes
 from smore.surrogate import Surrogate
 from smore.training import train
 from smore.training.preparation import assemble, prepare
@@ -192,6 +196,48 @@ class SMORE:
                 f"expected observations of {len(trajectories)} sequences, got {len(known)}"
             )
         return surrogate.evaluate(trajectories, known, method)
+
+    def certify(self) -> Certificate:
+        """What has been proved about the stability of the dynamics as forecasts iterate them."""
+        return self._fitted().certificate
+
+    def modes(self) -> DynamicModes:
+        """Frequencies, growth rates and amplitudes that the dynamics consist of."""
+        return dynamic_modes(self._fitted())
+
+    def decoder_constants(self, points: Mesh | None = None) -> DecoderConstants:
+        """How large fields can be and how fast they change with the latent state (Theorem 2).
+
+        Args:
+            points: the mesh to integrate over; by default the training mesh.
+        """
+        surrogate = self._fitted()
+        mesh = points or surrogate.mesh
+        if mesh is None:
+            raise DataError("the training sequences had different meshes: say where with points")
+        return decoder_constants(surrogate, mesh)
+
+    def forecast_bound(
+        self,
+        data: Data,
+        *,
+        observations: Data | None = None,
+        method: FitMethod = "posterior",
+        missing: Missing = "refuse",
+    ) -> ForecastBound:
+        """Bound the error of forecasts of `data`, and measure it (Theorem 3).
+
+        Args:
+            data: the truth, on one mesh and with equal time steps.
+            observations: see `evaluate`.
+            method: see `infer`.
+            missing: see `infer`.
+        """
+        surrogate = self._fitted()
+        trajectories = surrogate.aligned(as_trajectories(data, missing))
+        known = trajectories if observations is None else as_trajectories(observations, missing)
+        constants = self.decoder_constants(trajectories.sequences[0].mesh)
+        return forecast_bound(surrogate, trajectories, known, method, constants)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file."""

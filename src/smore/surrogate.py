@@ -14,19 +14,20 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from smore.data import Block, Mesh, Trajectories, make_blocks
 from smore.data.timeline import Timeline
 from smore.decoder import Decoder
 from smore.description import Description
-from smore.dynamics import LatentDynamics, forecast_latents
+from smore.dynamics import LatentDynamics, forecast_latents, rollout, step_map
 from smore.errors import DataError, DivergenceError, ForecastRangeWarning, ModelFileError
 from smore.evaluation import Evaluation, evaluate_latents
 from smore.inference import FitMethod, LatentPrior, LatentState, infer_states
 from smore.inference.observations import align
 from smore.networks import build_decoder, build_dynamics
+from smore.stability.certificate import Certificate, Claims
 from smore.storage import load_file, save_file
 
 # Where the decoder reproduces the training data to round-off, observations are still no better
@@ -36,9 +37,18 @@ LEAST_NOISE = 1e-14
 FAR = 3.0
 
 
+class StoredText(BaseModel):
+    """What a model file says in words and numbers, beside its tensors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    description: Description
+    claims: Claims
+
+
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """Decoder, dynamics, prior and description of a trained model.
+    """Decoder, dynamics, prior, description and certificate of a trained model.
 
     Args:
         decoder: any coordinates -> (offset, modes).
@@ -47,6 +57,7 @@ class Surrogate:
         prior: distribution of the training latents.
         description: settings, units, normalisation, training record.
         mesh: the training mesh, if all sequences shared one of moderate size.
+        certificate: what has been proved about the dynamics as they are iterated.
     """
 
     decoder: Decoder
@@ -54,6 +65,7 @@ class Surrogate:
     prior: LatentPrior
     description: Description
     mesh: Mesh | None
+    certificate: Certificate
 
     def infer(self, observations: Trajectories, method: FitMethod) -> LatentState:
         """The states behind the first snapshot of every sequence."""
@@ -63,7 +75,7 @@ class Surrogate:
         noise = torch.tensor(self.description.noise_variance, dtype=torch.float64)
         return infer_states(
             self.decoder,
-            self._blocks(first),
+            self.blocks(first),
             torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
             method=method,
             prior=self.prior,
@@ -99,6 +111,21 @@ class Surrogate:
             )
         self._warn_beyond(latents)
         return decodable.unflatten(-1, (-1, self.decoder.latent_dim))
+
+    @torch.no_grad()
+    def iterate(self, states: NDArray[np.float64], num_steps: int) -> NDArray[np.float64]:
+        """States (n, r) after 0, 1, .., num_steps training intervals, come what may."""
+        settings = self.description.settings
+        assert settings.time_scale is not None
+        step = self.description.time_step / settings.time_scale
+        advance = step_map(
+            self.dynamics,
+            torch.full((len(states), 1), step, dtype=torch.float64),
+            method=settings.stepping,
+            substeps=settings.num_substeps,
+        )
+        path = rollout(lambda state, _: advance(state, 0), torch.as_tensor(states), num_steps)
+        return path.numpy()
 
     def _warn_beyond(self, latents: Tensor) -> None:
         """Warn when latents (states, times, r) leave the range of the training data."""
@@ -141,7 +168,7 @@ class Surrogate:
         forecast = timeline.scatter(self.advance(state, timeline.steps.numpy()))
         return evaluate_latents(
             self.decoder,
-            self._blocks(trajectories),
+            self.blocks(trajectories),
             forecast,
             self.prior.mean.view(forecast.shape[1:]).to(forecast),
             trajectories,
@@ -162,7 +189,8 @@ class Surrogate:
         description = self.description
         return align(trajectories, description.channels, description.space, description.clock)
 
-    def _blocks(self, trajectories: Trajectories) -> list[Block]:
+    def blocks(self, trajectories: Trajectories) -> list[Block]:
+        """Aligned trajectories in the decoder's coordinates and units."""
         return make_blocks(
             trajectories,
             self.description.normalization,
@@ -176,26 +204,30 @@ class Surrogate:
         for name, value in self.dynamics.state_dict().items():
             tensors[f"dynamics.{name}"] = value
         tensors |= {"prior.mean": self.prior.mean, "prior.factor": self.prior.factor}
+        tensors["certificate.centre"] = torch.tensor(self.certificate.centre)
+        tensors["certificate.factor"] = torch.tensor(self.certificate.factor)
         if self.mesh is not None:
             tensors["mesh.coords"] = torch.tensor(self.mesh.coords)
             tensors["mesh.weights"] = torch.tensor(self.mesh.weights)
-        save_file(path, tensors, self.description.model_dump_json())
+        text = StoredText(description=self.description, claims=self.certificate.claims)
+        save_file(path, tensors, text.model_dump_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: torch.device) -> Surrogate:
         """Read what `save` wrote."""
         tensors, text = load_file(path)
         try:
-            description = Description.model_validate_json(text)
-            return cls._from_tensors(tensors, description, device)
+            stored = StoredText.model_validate_json(text)
+            return cls._from_tensors(tensors, stored, device)
         except (ValidationError, KeyError, RuntimeError, ValueError) as error:
             reason = str(error).splitlines()[0]
             raise ModelFileError(f"{path} does not describe a model: {reason}") from None
 
     @classmethod
     def _from_tensors(
-        cls, tensors: dict[str, Tensor], description: Description, device: torch.device
+        cls, tensors: dict[str, Tensor], stored: StoredText, device: torch.device
     ) -> Surrogate:
+        description = stored.description
         decoder = build_decoder(description.settings, description.coordinate_map.decoder_dim)
         dynamics = build_dynamics(description.settings, len(description.channels)).double()
         decoder.load_state_dict(_part(tensors, "decoder."))
@@ -215,6 +247,11 @@ class Surrogate:
             LatentPrior(tensors["prior.mean"], tensors["prior.factor"]),
             description,
             mesh,
+            Certificate(
+                stored.claims,
+                tensors["certificate.centre"].numpy(),
+                tensors["certificate.factor"].numpy(),
+            ),
         )
 
 

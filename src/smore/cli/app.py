@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from smore.cli import bench, data, demo, evaluate, fit, forecast, presets
+from smore.cli import bench, certify, data, demo, evaluate, fit, forecast, modes, presets
 from smore.device import set_threads
 from smore.errors import SmoreError
 
@@ -24,6 +24,8 @@ app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
 app.command("evaluate")(evaluate.evaluate)
 app.command("forecast")(forecast.forecast)
+app.command("certify")(certify.certify)
+app.command("modes")(modes.modes)
 app.command("presets")(presets.presets)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

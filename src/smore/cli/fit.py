@@ -93,6 +93,7 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
             "parameters": model.num_parameters,
             "settings": description.settings.model_dump(),
             "training": description.training.model_dump(),
+            "certificate": model.certify().to_dict(),
         }
         if evaluation is not None:
             result["evaluation"] = evaluation.to_dict()
@@ -114,6 +115,9 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
         console.print(
             f"forecast error on the {training.selection}: {best:.3g}{advice}", highlight=False
         )
+    claims = model.certify().claims
+    verdict = "certified stable" if claims.certified else "stability not certified"
+    console.print(f"{verdict}: {claims.reason}", highlight=False)
     if evaluation is not None:
         print_evaluation(evaluation)
     else:

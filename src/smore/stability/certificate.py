@@ -29,7 +29,7 @@ class Condition(BaseModel):
     Args:
         name: what it says, in words.
         holds: whether it does, rounding accounted for.
-        value: the number that decides.
+        value: the number that decides; None where it is infinite or there is none.
         detail: how it was found.
     """
 
@@ -37,7 +37,7 @@ class Condition(BaseModel):
 
     name: str
     holds: bool
-    value: float
+    value: float | None
     detail: str
 
 
@@ -59,11 +59,12 @@ class Claims(BaseModel):
         map_forcing: κ.
         step: output interval of the map, model time.
         integrator: what the map is.
+        time_unit: what rates and steps are counted in.
         training_radius: largest V over the training states.
         conditions: everything that was checked.
     """
 
-    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
+    model_config = ConfigDict(frozen=True)
 
     certified: bool
     reason: str
@@ -71,14 +72,15 @@ class Claims(BaseModel):
     dynamics: str
     metric: str
     margin: float | None
-    forcing: float
-    defect: float
+    forcing: float | None
+    defect: float | None
     radius: float | None
-    condition: float
+    condition: float | None
     map_factor: float | None
     map_forcing: float | None
     step: float
     integrator: str
+    time_unit: str
     training_radius: float
     conditions: tuple[Condition, ...]
 
@@ -145,7 +147,7 @@ class Certificate:
             lines.append(f"try: {claims.remedy}")
         lines.append("")
         lines.append(f"system     {claims.dynamics}; measured by {claims.metric}")
-        lines.append(f"map        {claims.integrator}")
+        lines.append(f"map        {claims.integrator}; times are in units of {claims.time_unit}")
         for condition in claims.conditions:
             mark = "yes" if condition.holds else "NO "
             lines.append(f"  {mark}  {condition.name}: {condition.detail}")

@@ -6,8 +6,6 @@ certified", with the reason and the nearest remedy.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from smore.dynamics import LatentDynamics, LinearDynamics, QuadraticDynamics
@@ -36,14 +34,15 @@ def certify_dynamics(dynamics: LatentDynamics, states: Array, stepping: Stepping
         dynamics=type(dynamics).__name__,
         metric="nothing",
         margin=None,
-        forcing=math.nan,
-        defect=math.nan,
+        forcing=None,
+        defect=None,
         radius=None,
-        condition=math.nan,
+        condition=None,
         map_factor=None,
         map_forcing=None,
         step=stepping.step,
         integrator=str(stepping),
+        time_unit=stepping.time_unit,
         training_radius=float(np.linalg.norm(states, axis=1).max()),
         conditions=(),
     )

@@ -74,6 +74,7 @@ def certify_linear(dynamics: LinearDynamics, states: Array, stepping: Stepping) 
         map_forcing=0.0 if proved else None,
         step=stepping.step,
         integrator=str(stepping),
+        time_unit=stepping.time_unit,
         training_radius=float(np.linalg.norm(states @ best.metric.factor.T, axis=1).max()),
         conditions=(
             Condition(

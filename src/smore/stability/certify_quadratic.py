@@ -93,14 +93,14 @@ def certify_quadratic(
         Condition(
             name="forcing is balanced inside the region",
             holds=centre.dissipates,
-            value=centre.absorbing,
+            value=centre.absorbing if math.isfinite(centre.absorbing) else None,
             detail=f"‖d‖ = {centre.forcing:.3g}: states end within {centre.absorbing:.3g}, "
             f"claims hold up to {centre.radius:.3g}",
         ),
         Condition(
             name="the map keeps the bound of the ODE",
             holds=map_claim.holds,
-            value=map_claim.factor if map_claim.factor is not None else math.nan,
+            value=map_claim.factor,
             detail=map_claim.detail,
         ),
         Condition(
@@ -126,6 +126,7 @@ def certify_quadratic(
         map_forcing=map_claim.forcing if centre.dissipates else None,
         step=stepping.step,
         integrator=str(stepping),
+        time_unit=stepping.time_unit,
         training_radius=training_radius,
         conditions=conditions,
     )

@@ -158,7 +158,7 @@ def dynamic_modes(surrogate: Surrogate) -> DynamicModes:
     """
     settings, prior = surrogate.description.settings, surrogate.prior
     assert settings.time_scale is not None
-    matrix, about = _generator(surrogate)
+    matrix, about = linearisation(surrogate)
     mean = prior.mean.numpy()
     centre = np.zeros_like(mean) if about == LINEAR else mean
     # Its columns have the second moment of the training states about the centre.
@@ -228,7 +228,7 @@ def mode_fields(surrogate: Surrogate, modes: DynamicModes, mesh: Mesh, count: in
     return dataset.assign_coords(properties).assign_attrs(about=modes.about, comment=COMMENT)
 
 
-def _generator(surrogate: Surrogate) -> tuple[FloatArray, str]:
+def linearisation(surrogate: Surrogate) -> tuple[FloatArray, str]:
     """The linear dynamics (r, r) per unit of model time, and what they are."""
     dynamics = copy.deepcopy(surrogate.dynamics).to("cpu", torch.float64).requires_grad_(False)
     if isinstance(dynamics, LinearDynamics):

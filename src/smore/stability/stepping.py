@@ -20,11 +20,13 @@ class Stepping:
         step: output interval, model time.
         method: integrator.
         substeps: its steps per output interval.
+        time_unit: what a unit of model time is to the user.
     """
 
     step: float
     method: str
     substeps: int
+    time_unit: str = "unit of time"
 
     def __str__(self) -> str:
         parts = "" if self.method == "exact" else f", {self.substeps} per interval"

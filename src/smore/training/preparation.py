@@ -24,6 +24,8 @@ from smore.errors import SettingsError
 from smore.inference import LatentPrior, noise_variance, normal_equations
 from smore.inference.observations import align
 from smore.settings import Settings
+from smore.stability.certify import certify_dynamics
+from smore.stability.stepping import Stepping
 from smore.surrogate import Surrogate
 from smore.training.defaults import median_step, resolve
 from smore.training.problem import TrainingProblem
@@ -172,7 +174,21 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     )
     prior = LatentPrior.fit(latents)
     dynamics = trained.dynamics.to("cpu", torch.float64)
-    return Surrogate(trained.decoder, dynamics, prior, description, mesh)
+    certificate = certify_dynamics(dynamics, latents.numpy(), _stepping(prepared))
+    return Surrogate(trained.decoder, dynamics, prior, description, mesh, certificate)
+
+
+def _stepping(prepared: Prepared) -> Stepping:
+    """What forecasts of the trained model will iterate."""
+    settings, clock = prepared.settings, prepared.trajectories.clock
+    assert settings.time_scale is not None
+    units = "" if clock.units is None else f" {clock.units.split(' since ')[0]}"
+    return Stepping(
+        median_step(prepared.trajectories) / settings.time_scale,
+        settings.stepping,
+        settings.num_substeps,
+        f"{settings.time_scale:.6g}{units}",
+    )
 
 
 def _variance(trajectories: Trajectories) -> tuple[float, ...]:

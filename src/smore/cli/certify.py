@@ -1,0 +1,122 @@
+"""`smore certify`: is the model stable, and what follows for its forecasts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from smore.cli.data import load_benchmark
+from smore.cli.output import Json, console, print_json
+from smore.data import Missing
+from smore.dynamics import QuadraticDynamics
+from smore.model import SMORE, as_trajectories
+from smore.plotting import require_figure_format, save_figure
+from smore.plotting.certificate import certificate_figure
+from smore.stability.certificate import Certificate
+from smore.stability.decoder_constants import DecoderConstants
+from smore.stability.forecast_bound import ForecastBound
+from smore.stability.modes import linearisation
+from smore.surrogate import Surrogate
+
+NOT_CERTIFIED = 3
+SHOWN_STEPS, SHOWN_STATES = 10_000, 30
+
+
+def certify(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="Trajectories whose forecast errors are to be bounded (Theorem 3)."),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Use the test set of a benchmark for that.")
+    ] = None,
+    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw spectra, and bounds beside rollouts, here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say whether the dynamics are proved stable; exit code 0 if so, 3 if not."""
+    if figure is not None:
+        require_figure_format(figure)
+    model = SMORE.load(model_file)
+    certificate = model.certify()
+    constants = None if model.surrogate_.mesh is None else model.decoder_constants()
+    source = load_benchmark(dataset).test if dataset is not None else data
+    forecast = None
+    if source is not None:
+        forecast = model.forecast_bound(as_trajectories(source, missing))
+    if figure is not None:
+        linear = _linear_part(model.surrogate_)
+        save_figure(certificate_figure(certificate, linear, _rollouts(model), forecast), figure)
+    if as_json:
+        print_json(_summary(certificate, constants, forecast))
+    else:
+        _print(certificate, constants, forecast)
+        if figure is not None:
+            console.print(f"figure: {figure}", highlight=False)
+    if not certificate.claims.certified:
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+def _linear_part(surrogate: Surrogate) -> NDArray[np.float64]:
+    """W, or the derivative at the mean state of dynamics that have no linear part."""
+    dynamics = surrogate.dynamics
+    if isinstance(dynamics, QuadraticDynamics):
+        return dynamics.linear.detach().numpy()
+    return linearisation(surrogate)[0]
+
+
+def _rollouts(model: SMORE) -> Any:
+    """Rollouts from states drawn from the prior of the training latents."""
+    prior = model.surrogate_.prior
+    random = np.random.default_rng(0)
+    draws = random.normal(size=(SHOWN_STATES, len(prior.mean)))
+    states = prior.mean.numpy() + draws @ prior.factor.numpy().T
+    return model.surrogate_.iterate(states, SHOWN_STEPS)
+
+
+def _summary(
+    certificate: Certificate,
+    constants: DecoderConstants | None,
+    forecast: ForecastBound | None,
+) -> dict[str, Any]:
+    return certificate.to_dict() | {
+        "decoder": None if constants is None else vars(constants),
+        "forecast": None if forecast is None else forecast.to_dict(),
+    }
+
+
+def _print(
+    certificate: Certificate,
+    constants: DecoderConstants | None,
+    forecast: ForecastBound | None,
+) -> None:
+    verdict, *rest = certificate.text().splitlines()
+    console.print(
+        verdict, style="green" if certificate.claims.certified else "bold red", highlight=False
+    )
+    for line in rest:
+        console.print(line, highlight=False, markup=False)
+    if constants is not None:
+        kind = "proved" if constants.rigorous else "estimated from a sample"
+        console.print(
+            f"fields     |u(x)| <= {constants.growth_offset:.3g} + {constants.growth_slope:.3g} "
+            f"|latent| ({kind}); L2 errors <= {constants.lipschitz:.3g} |latent error|",
+            highlight=False,
+        )
+    if forecast is not None:
+        recursion = forecast.recursion
+        console.print(
+            f"forecasts  from these data: largest L2 error {forecast.measured.max():.3g}, bound "
+            f"{forecast.bound[0]:.3g} at first, {forecast.bound[-1]:.3g} at the end, "
+            f"{forecast.limit:.3g} in the long run\n"
+            f"           with a = {recursion.a:.6g}, b = {recursion.b_roll:.3g} observed on "
+            f"{recursion.sample}",
+            highlight=False,
+        )

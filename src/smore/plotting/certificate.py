@@ -1,0 +1,78 @@
+"""A certificate in a picture: the spectra it rests on, and its bound beside rollouts."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from smore.stability.certificate import Certificate
+from smore.stability.forecast_bound import ForecastBound
+
+Array = NDArray[np.float64]
+
+
+def certificate_figure(
+    certificate: Certificate,
+    linear: Array,
+    path: Array,
+    forecast: ForecastBound | None = None,
+) -> Figure:
+    """Spectra of W and of its symmetric part, the bound of V, and if given that of Theorem 3.
+
+    Args:
+        certificate: what was proved.
+        linear: W (r, r), model time.
+        path: (states, steps + 1, r) rollouts to show beside the bound.
+        forecast: bound and measured error of forecasts.
+    """
+    num_panels = 2 if forecast is None else 3
+    figure = Figure(figsize=(4.6 * num_panels, 3.8), layout="constrained")
+    verdict = "certified" if certificate.claims.certified else "not certified"
+    figure.suptitle(f"Stability of the latent dynamics: {verdict}", fontsize=11)
+    panels = figure.subplots(1, num_panels)
+    _draw_spectra(panels[0], linear, certificate.claims.time_unit)
+    _draw_bound(panels[1], certificate, path)
+    if forecast is not None:
+        _draw_forecast(panels[2], forecast)
+    return figure
+
+
+def _draw_spectra(axes: Axes, linear: Array, time_unit: str) -> None:
+    values = np.linalg.eigvals(linear)
+    symmetric = np.linalg.eigvalsh((linear + linear.T) / 2)
+    axes.axvspan(min(values.real.min(), symmetric[0]), 0.0, color="tab:green", alpha=0.1, lw=0)
+    axes.axvline(0.0, color="0.4", lw=0.8)
+    axes.plot(values.real, values.imag, "o", ms=4, alpha=0.6, label="W")
+    axes.plot(symmetric, np.zeros_like(symmetric), "|", ms=9, color="tab:orange", label="W_s")
+    axes.set_xlabel(f"growth rate (per {time_unit})")
+    axes.set_ylabel(f"angular frequency (per {time_unit})")
+    axes.legend(frameon=False)
+
+
+def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
+    distances = certificate.distance(path)
+    steps = np.arange(distances.shape[1])
+    axes.plot(steps, distances.T, color="tab:blue", alpha=0.25, lw=0.8)
+    axes.plot([], [], color="tab:blue", label="rollouts")
+    bound = certificate.bound(float(distances[:, 0].max()), len(steps) - 1)
+    if np.isfinite(bound).all():
+        axes.plot(steps, bound, color="tab:red", lw=1.5, label="bound")
+    axes.set_yscale("log")
+    axes.set_xscale("symlog", linthresh=10)
+    axes.set_xlim(0, len(steps) - 1)
+    axes.set_xlabel("steps")
+    axes.set_ylabel("V, distance from the centre")
+    axes.legend(frameon=False)
+
+
+def _draw_forecast(axes: Axes, forecast: ForecastBound) -> None:
+    steps = np.arange(len(forecast.bound))
+    if np.isfinite(forecast.bound).any():
+        axes.plot(steps, forecast.bound, color="tab:red", label="bound (Theorem 3)")
+    axes.plot(steps, forecast.measured, color="tab:blue", label="largest measured")
+    axes.set_yscale("log")
+    axes.set_xlabel("steps")
+    axes.set_ylabel("L2 error of the field")
+    axes.legend(frameon=False)
