@@ -17,6 +17,8 @@ from scipy.linalg import block_diag, expm
 from smore import SMORE, Trajectories
 from smore.data import Channel
 from smore.inference import LatentPrior
+from smore.stability.certify import certify_dynamics
+from smore.stability.stepping import Stepping
 
 WAVES = np.pi * np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, -1.0]])
 VELOCITY, DAMPING, STEP = np.array([0.3, 0.2]), 0.1, 0.5
@@ -90,8 +92,13 @@ def planted(data: Trajectories, **settings: object) -> SMORE:
     # z ~ N(0, I) for u, and v's code follows from it.
     factor = torch.zeros(2 * NUM_MODES, 2 * NUM_MODES, dtype=torch.float64)
     factor[:, :NUM_MODES] = torch.tensor(np.vstack([np.eye(NUM_MODES), RATES]))
+    states = np.random.default_rng(0).normal(size=(50, 2 * NUM_MODES)) @ factor.numpy().T
+    step = description.time_step / description.settings.time_scale
     model.surrogate_ = replace(
         surrogate,
+        certificate=certify_dynamics(
+            surrogate.dynamics, states, Stepping(step, model.settings.stepping, 1)
+        ),
         prior=LatentPrior(torch.zeros(2 * NUM_MODES, dtype=torch.float64), factor),
         description=description.model_copy(update={"noise_variance": (1e-12, 1e-12)}),
     )

@@ -17,7 +17,7 @@ from smore.model import SMORE, as_trajectories
 from smore.plotting import require_figure_format, save_figure
 from smore.plotting.certificate import certificate_figure
 from smore.stability.certificate import Certificate
-from smore.stability.decoder_constants import DecoderConstants
+from smore.stability.decoder_constants import DecoderConstants, field_bound
 from smore.stability.forecast_bound import ForecastBound
 from smore.stability.modes import linearisation
 from smore.surrogate import Surrogate
@@ -86,8 +86,12 @@ def _summary(
     constants: DecoderConstants | None,
     forecast: ForecastBound | None,
 ) -> dict[str, Any]:
+    largest = None
+    if constants is not None and certificate.claims.certified:
+        largest = field_bound(constants, *certificate.norm_bound(SHOWN_STEPS))
     return certificate.to_dict() | {
         "decoder": None if constants is None else vars(constants),
+        "field_bound": largest,
         "forecast": None if forecast is None else forecast.to_dict(),
     }
 
@@ -110,6 +114,13 @@ def _print(
             f"|latent| ({kind}); L2 errors <= {constants.lipschitz:.3g} |latent error|",
             highlight=False,
         )
+        if certificate.claims.certified:
+            largest = field_bound(constants, *certificate.norm_bound(SHOWN_STEPS))
+            console.print(
+                f"           L2 norm at most {largest:.3g} over {SHOWN_STEPS:,} steps from any "
+                "training state",
+                highlight=False,
+            )
     if forecast is not None:
         recursion = forecast.recursion
         console.print(

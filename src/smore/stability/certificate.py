@@ -128,10 +128,11 @@ class Certificate:
             bounds = powers * start + forcing * sums
         return np.where(start <= limit, bounds, math.inf)
 
-    def norm_bound(self, distance: float) -> float:
-        """A bound of ‖α‖ for states with V <= distance."""
+    def norm_bound(self, num_steps: int) -> tuple[float, float]:
+        """‖m‖ and a bound of ‖α - m‖ over forecasts of that length from any training state."""
         inverse = float(np.linalg.norm(np.linalg.inv(self.factor), 2))
-        return float(np.linalg.norm(self.centre)) + inverse * distance
+        reach = float(self.bound(self.claims.training_radius, num_steps).max())
+        return float(np.linalg.norm(self.centre)), inverse * reach
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the matrices."""

@@ -1,0 +1,83 @@
+"""`smore certify` as a user meets it: verdict first, exit code 0 or 3."""
+
+import json
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from smore import SMORE
+from smore.cli.certify import certify
+from waves import planted, trajectories
+
+app = typer.Typer()
+app.command()(certify)
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(each) for each in arguments], env={"COLUMNS": "120"})
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("certify")
+    planted(trajectories()).save(place / "waves.smore")
+    trajectories().to_xarray().to_netcdf(place / "waves.nc")
+    sizes = {"latent_dim": 4, "hidden_dim": 8, "num_hidden": 1, "decoder_steps": 20}
+    quick = sizes | {"dynamics_steps": 2}
+    SMORE(dynamics="lrlq", rank=2, **quick).fit(trajectories(), progress=False).save(
+        place / "lrlq.smore"
+    )
+    SMORE(dynamics="conservative", dissipative=True, **quick).fit(
+        trajectories(), progress=False
+    ).save(place / "conservative.smore")
+    return place
+
+
+def test_the_verdict_comes_first(folder):
+    printed = run(folder / "waves.smore")
+    assert printed.startswith("CERTIFIED: every state decays")
+    assert "exact steps over an interval" in printed
+    assert "|u(x)| <=" in printed
+    assert "L2 norm at most" in printed
+
+
+def test_what_is_not_certified_has_a_reason_a_remedy_and_an_exit_code(folder):
+    printed = run(folder / "lrlq.smore", code=3)
+    assert printed.startswith("NOT CERTIFIED: ")
+    assert "try: dynamics 'conservative'" in printed
+
+
+def test_dissipative_dynamics_are_certified_by_construction(folder):
+    result = json.loads(run(folder / "conservative.smore", "--json"))
+    assert result["certified"]
+    assert result["margin"] > 0
+    assert result["defect"] == 0
+    assert "strang" in result["integrator"]
+
+
+def test_json_holds_conditions_constants_and_bounds(folder):
+    result = json.loads(run(folder / "waves.smore", folder / "waves.nc", "--json"))
+    assert result["certified"]
+    assert [condition["holds"] for condition in result["conditions"]] == [True, True]
+    assert result["decoder"]["lipschitz"] > 0
+    assert result["field_bound"] > 0
+    measured, bound = result["forecast"]["measured"], result["forecast"]["bound"]
+    assert all(m <= b for m, b in zip(measured, bound, strict=True))
+
+
+def test_a_picture_is_drawn(folder):
+    run(folder / "waves.smore", folder / "waves.nc", "--figure", folder / "certificate.png")
+    assert (folder / "certificate.png").stat().st_size > 20_000
+
+
+def test_a_certificate_is_saved_with_the_model(folder):
+    model = planted(trajectories())
+    model.save(folder / "again.smore")
+    saved, loaded = model.certify(), SMORE.load(folder / "again.smore").certify()
+    assert saved.claims == loaded.claims
+    assert (saved.factor == loaded.factor).all()
+    assert torch.equal(torch.tensor(saved.centre), torch.tensor(loaded.centre))
