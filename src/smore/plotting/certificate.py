@@ -12,6 +12,9 @@ from smore.stability.forecast_bound import ForecastBound
 
 Array = NDArray[np.float64]
 
+# What has decayed to less than this share is gone.
+SMALLEST_SHOWN = 1e-6
+
 
 def certificate_figure(
     certificate: Certificate,
@@ -44,8 +47,8 @@ def _draw_spectra(axes: Axes, linear: Array, time_unit: str) -> None:
     symmetric = np.linalg.eigvalsh((linear + linear.T) / 2)
     axes.axvspan(min(values.real.min(), symmetric[0]), 0.0, color="tab:green", alpha=0.1, lw=0)
     axes.axvline(0.0, color="0.4", lw=0.8)
-    axes.plot(values.real, values.imag, "o", ms=4, alpha=0.6, label="W")
-    axes.plot(symmetric, np.zeros_like(symmetric), "|", ms=9, color="tab:orange", label="W_s")
+    axes.plot(values.real, values.imag, "o", ms=4, alpha=0.6, label="$W$")
+    axes.plot(symmetric, np.zeros_like(symmetric), "|", ms=9, color="tab:orange", label="$W_s$")
     axes.set_xlabel(f"growth rate (per {time_unit})")
     axes.set_ylabel(f"angular frequency (per {time_unit})")
     axes.legend(frameon=False)
@@ -59,7 +62,9 @@ def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
     bound = certificate.bound(float(distances[:, 0].max()), len(steps) - 1)
     if np.isfinite(bound).all():
         axes.plot(steps, bound, color="tab:red", lw=1.5, label="bound")
+    top = float(np.nanmax(np.concatenate([distances[np.isfinite(distances)], bound[:1]])))
     axes.set_yscale("log")
+    axes.set_ylim(SMALLEST_SHOWN * top, 3 * top)
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xlim(0, len(steps) - 1)
     axes.set_xlabel("steps")

@@ -88,11 +88,6 @@ def field_bound(constants: DecoderConstants, centre_norm: float, radius: float) 
     return math.sqrt(constants.measure) * growth
 
 
-def l2_distance_bound(constants: DecoderConstants, latent_distance: float) -> float:
-    """L_D ‖α - β‖, the largest L2 distance of two fields (decoder_lipschitz_transfer_method)."""
-    return constants.lipschitz * latent_distance
-
-
 @torch.no_grad()
 def decoder_constants(
     surrogate: Surrogate, mesh: Mesh, *, max_points: int = 2**14
