@@ -9,6 +9,8 @@ import typer
 
 from smore.cli.data import load_benchmark
 from smore.cli.output import Json, console, print_json, print_table
+from smore.errors import SettingsError
+from smore.experiments.certified import CASES, check_certificates
 from smore.experiments.epoch_bench import bench_epoch
 from smore.experiments.mesh_agnostic import study_meshes
 from smore.experiments.recipe_bench import BEST_PRESETS, bench_recipes
@@ -159,6 +161,49 @@ def recipes(
                 r.time_to_paper_seconds,
                 r.peak_megabytes,
                 r.ratio_to_pod_limit,
+            ]
+            for r in found
+        ],
+    )
+
+
+@app.command("certificates")
+def certificates(
+    preset_names: Annotated[
+        list[str] | None,
+        typer.Option("--preset", help=f"Some of {', '.join(CASES)}; by default all."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of weights and of random states.")] = 0,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Fit certified models of the benchmarks; iterate them for 10,000 steps beside their bounds."""
+    names = preset_names or list(CASES)
+    for name in names:
+        if name not in CASES:
+            raise SettingsError(f"no certified case for {name!r}; choose from {', '.join(CASES)}")
+        load_benchmark(preset(name).dataset)
+    found = []
+    for result in check_certificates(names, seed):
+        found.append(result)
+        if results is not None:
+            append_row(results, result.to_dict())
+    if as_json:
+        print_json([result.to_dict() for result in found])
+        return
+    print_table(
+        "Certified models: test error, and V beside its bound over 10,000 steps",
+        ["preset", "certified", "full", "uncertified", "margin", "bound", "seen", "worst ratio"],
+        [
+            [
+                r.preset,
+                "yes" if r.certified else "no",
+                r.full_mse,
+                r.uncertified_full_mse,
+                r.margin,
+                r.largest_bound,
+                r.largest_seen,
+                r.worst_ratio,
             ]
             for r in found
         ],

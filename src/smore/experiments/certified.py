@@ -1,0 +1,136 @@
+"""Do certified models keep their word? Long rollouts of trained models beside stated bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore import datasets
+from smore.data import Trajectories
+from smore.datasets import Benchmark
+from smore.model import SMORE
+from smore.presets import preset
+
+NUM_STEPS = 10_000
+STEPS_AT_ONCE = 500
+RANDOM_STATES = 32
+# How far out random states are drawn, as multiples of the training states' distance.
+REACH = 3.0
+
+# Benchmark, what makes its model certified, and what the same model is without that.
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "wave-koopman": ({}, {"stabilise": "never"}),
+    "ns-lrlq": ({"dynamics": "conservative", "rank": None, "dissipative": True}, {}),
+    "sw-koopman": ({"stabilise": "always"}, {"stabilise": "never"}),
+}
+
+
+@dataclass(frozen=True)
+class CertifiedResult:
+    """A certified model, its price, and its longest rollouts.
+
+    Attributes:
+        full_mse: test error of the certified model, full window.
+        uncertified_full_mse: that of the model fitted without a thought of certificates.
+        margin: γ, per unit of model time.
+        map_factor: ρ, per output interval.
+        training_radius: largest V of a training state.
+        largest_bound: of V over all rollouts that start from test states.
+        largest_seen: V over the same rollouts.
+        worst_ratio: largest V / bound over all steps of all rollouts, random states included.
+    """
+
+    preset: str
+    seed: int
+    certified: bool
+    reason: str
+    full_mse: float | None
+    uncertified_full_mse: float | None
+    margin: float | None
+    map_factor: float | None
+    condition: float | None
+    training_radius: float
+    largest_bound: float
+    largest_seen: float
+    worst_ratio: float
+    num_states: int
+    num_steps: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def check_certificates(names: list[str], seed: int, **settings: Any) -> Iterator[CertifiedResult]:
+    """Fit, certify and iterate; `settings` override those of the presets."""
+    for name in names:
+        benchmark = datasets.load(preset(name).dataset)
+        certified, free = CASES[name]
+        model = SMORE.from_preset(name, seed=seed, **certified, **settings).fit(benchmark.train)
+        other = SMORE.from_preset(name, seed=seed, **free, **settings).fit(benchmark.train)
+        yield _judge(name, seed, model, other, benchmark)
+
+
+def _judge(
+    name: str, seed: int, model: SMORE, other: SMORE, benchmark: Benchmark
+) -> CertifiedResult:
+    certificate = model.certify()
+    claims = certificate.claims
+    test = Trajectories.from_xarray(benchmark.test)
+    states = _test_states(model, test)
+    drawn = _random_states(model, REACH * claims.training_radius, seed)
+    bound, seen, ratio = _extremes(model, states)
+    ratio = max(ratio, _extremes(model, drawn)[2])
+    return CertifiedResult(
+        preset=name,
+        seed=seed,
+        certified=claims.certified,
+        reason=claims.reason,
+        full_mse=model.evaluate(test).full_mse,
+        uncertified_full_mse=other.evaluate(test).full_mse,
+        margin=claims.margin,
+        map_factor=claims.map_factor,
+        condition=claims.condition,
+        training_radius=claims.training_radius,
+        largest_bound=bound,
+        largest_seen=seen,
+        worst_ratio=ratio,
+        num_states=len(states) + len(drawn),
+        num_steps=NUM_STEPS,
+        seconds=round(model.surrogate_.description.training.seconds, 1),
+    )
+
+
+def _test_states(model: SMORE, test: Trajectories) -> NDArray[np.float64]:
+    """The states of all first snapshots of the test set."""
+    return model.infer(test).flat.numpy()
+
+
+def _random_states(model: SMORE, radius: float, seed: int) -> NDArray[np.float64]:
+    """States inside the certified set, up to V = radius."""
+    certificate = model.certify()
+    limit = radius if certificate.claims.radius is None else min(radius, certificate.claims.radius)
+    random = np.random.default_rng(seed)
+    directions = random.normal(size=(RANDOM_STATES, len(certificate.centre)))
+    states = certificate.centre + directions
+    scale = limit * random.uniform(0, 1, RANDOM_STATES) / certificate.distance(states)
+    return certificate.centre + scale[:, None] * directions
+
+
+def _extremes(model: SMORE, states: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Largest bound, largest V and largest V / bound over NUM_STEPS steps."""
+    certificate = model.certify()
+    bounds = certificate.bound(certificate.distance(states), NUM_STEPS)
+    seen = ratio = 0.0
+    for start in range(0, NUM_STEPS, STEPS_AT_ONCE):
+        path = model.surrogate_.iterate(states, STEPS_AT_ONCE)
+        distances = certificate.distance(path)
+        allowed = bounds[:, start : start + STEPS_AT_ONCE + 1]
+        seen = max(seen, float(distances.max()))
+        ratio = max(ratio, float((distances / np.maximum(allowed, 1e-300)).max()))
+        states = path[:, -1]
+    return float(bounds.max()), seen, ratio
