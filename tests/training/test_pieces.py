@@ -53,7 +53,7 @@ def literal_error(network, blocks):
 
 def test_masks_with_many_columns_are_compressed_and_nothing_is_lost():
     network, block = decoder(), masked_block(9)
-    pieces = make_pieces([block], DIM, torch.Generator().manual_seed(0), centred=True)
+    pieces = make_pieces([block], DIM, centred=True)
     assert [piece.block.observed is None for piece in pieces].count(True) >= 1
     loss = accumulate_projection(network, pieces) + sum(piece.rest for piece in pieces)
     assert loss == pytest.approx(literal_error(network, [block]), rel=1e-3)
@@ -67,7 +67,7 @@ def test_a_sample_is_right_on_average(monkeypatch):
     for block in blocks:
         block.values.mul_(float(block.values[0, 0]))
     generator = torch.Generator().manual_seed(1)
-    pieces = make_pieces(blocks, DIM, generator, centred=True)
+    pieces = make_pieces(blocks, DIM, centred=True)
     network.zero_grad()
     everything = accumulate_projection(network, pieces)
     expected = [parameter.grad.clone() for parameter in network.parameters()]
@@ -82,11 +82,11 @@ def test_masks_that_show_too_little_are_left_out_and_named_when_nothing_else_is_
     block = masked_block(9)
     poor = block.observed.clone()
     poor[4:, 1::2] = False  # four points for four latents
-    pieces = make_pieces([block.with_mask(poor)], DIM, torch.Generator(), centred=True)
+    pieces = make_pieces([block.with_mask(poor)], DIM, centred=True)
     assert sum(piece.block.observed is not None for piece in pieces) == 0
     poor[4:] = False
     with pytest.raises(SettingsError, match="latent_dim: 4 latents cannot be told"):
-        make_pieces([block.with_mask(poor)], DIM, torch.Generator(), centred=True)
+        make_pieces([block.with_mask(poor)], DIM, centred=True)
 
 
 def test_data_with_gaps_are_learned_as_well_as_without():

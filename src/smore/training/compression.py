@@ -5,8 +5,8 @@ Summed over snapshots that depends on their mean μ and covariance C ≈ F Fᵀ 
 
     Σ ‖(I - P)(u - c₀)‖² / n = ‖(I - P)(μ - c₀)‖² + ‖(I - P) F‖² + rest,
 
-so thousands of columns become the few hundred of [F, μ], once. The same singular values say how
-well any linear basis of a given size could do (Eckart-Young): the POD limit.
+so thousands of columns become the few hundred of [F, μ], in one pass over them. The same singular
+values say how well any linear basis of a given size could do (Eckart-Young): the POD limit.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from smore.data import Block
 
 # Share of the POD limit's residual that the factor may leave out.
 LEFT_OUT = 1e-3
-# Up to this many snapshots or points the spectrum is computed exactly.
-EXACT_SIZE = 2048
-POWER_ITERATIONS = 2
+# Columns that are merged into the factor at a time, and how many it may keep on the way.
+COLUMNS_AT_ONCE = 2048
+
+
+def _most_columns(latent_dim: int) -> int:
+    return 4 * latent_dim + 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,25 +53,74 @@ class Compressed:
         return (float(self.energies[latent_dim:].sum()) + self.left_out) / self.block.num_points
 
 
-def compress(
-    block: Block, latent_dim: int, generator: torch.Generator, *, centred: bool = True
-) -> Compressed:
+class StreamedFactor:
+    """Mean and low-rank factor of columns that come in pieces, in one pass.
+
+    A new piece is merged by a singular value decomposition of [factor, piece], of which the leading
+    directions are kept, so the columns themselves need never be held together. In float64: the
+    squared singular values of a smooth field span more than the digits of float32.
+
+    Args:
+        num_points: length of a column.
+        rank: most columns of the factor.
+        centred: whether deviations from the mean are factored, or the columns as they are.
+    """
+
+    def __init__(self, num_points: int, rank: int, *, centred: bool) -> None:
+        self.rank, self.centred = rank, centred
+        self.count = 0
+        self.left_out = 0.0
+        self.mean = torch.zeros(num_points, dtype=torch.float64)
+        self.factor = torch.zeros(num_points, 0, dtype=torch.float64)
+        self.energies = torch.zeros(0, dtype=torch.float64)
+
+    def add(self, columns: Tensor) -> None:
+        """Merge columns (points, some)."""
+        columns = columns.to("cpu", torch.float64)
+        before, more = self.count, columns.shape[1]
+        self.count += more
+        parts = [self.factor, columns]
+        if self.centred:
+            mean = columns.mean(1)
+            gap = mean - self.mean
+            # Two samples with different means vary about the common one by this much more.
+            between = math.sqrt(before * more / self.count) * gap
+            parts = [self.factor, columns - mean[:, None], between[:, None]]
+            self.mean = self.mean + gap * (more / self.count)
+        merged = torch.cat(parts, dim=1)
+        self._keep(merged)
+
+    def _keep(self, merged: Tensor) -> None:
+        tall = merged.shape[0] >= merged.shape[1]
+        energies, vectors = torch.linalg.eigh(merged.T @ merged if tall else merged @ merged.T)
+        energies, vectors = energies.flip(0).clamp(min=0), vectors.flip(1)
+        self.left_out += float(energies[self.rank :].sum())
+        self.energies, vectors = energies[: self.rank], vectors[:, : self.rank]
+        self.factor = merged @ vectors if tall else vectors * self.energies.sqrt()
+
+
+def compress(block: Block, latent_dim: int, *, centred: bool = True) -> Compressed:
     """Compress a block without missing values, for a decoder of `latent_dim` modes.
 
     Args:
         block: the snapshots.
         latent_dim: p; the factor leaves out a thousandth of what p modes must leave out.
-        generator: draws the sketch when the block is large.
         centred: covariance about the mean; False takes the second moment about zero, for decoders
             without an offset.
     """
     assert block.observed is None
     values = block.values
-    mean = values.mean(1) if centred else torch.zeros_like(values[:, 0])
-    anomalies = (values - mean[:, None]) / math.sqrt(values.shape[1])
-    factor, energies, left_out = _factor(anomalies, latent_dim, generator)
-    columns = torch.cat([factor, mean[:, None]], dim=1)
-    loading = torch.zeros(columns.shape[1], dtype=values.dtype, device=values.device)
+    streamed = StreamedFactor(block.num_points, _most_columns(latent_dim), centred=centred)
+    for columns in values.split(COLUMNS_AT_ONCE, dim=1):
+        streamed.add(columns)
+    energies = streamed.energies / streamed.count
+    left_out = streamed.left_out / streamed.count
+    # Summed from the smallest: a difference of large sums would lose the tail.
+    beyond = energies.flip(0).cumsum(0).flip(0) + left_out  # beyond[k]: what k columns leave
+    kept = int((beyond > LEFT_OUT * beyond[min(latent_dim, len(beyond) - 1)]).sum())
+    factor = streamed.factor[:, :kept] / math.sqrt(streamed.count)
+    columns = torch.cat([factor, streamed.mean[:, None]], dim=1).to(values)
+    loading = values.new_zeros(columns.shape[1])
     loading[-1] = 1
     compressed = replace(
         block,
@@ -77,50 +129,4 @@ def compress(
         num_channels=1,
         loading=loading,
     )
-    return Compressed(compressed, energies, left_out)
-
-
-def _factor(
-    anomalies: Tensor, latent_dim: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor, float]:
-    """F (points, rank), the energies of its columns, and the energy it leaves out."""
-    smaller = min(anomalies.shape)
-    rank = 2 * latent_dim + 64
-    while True:
-        exact = smaller <= max(EXACT_SIZE, rank)
-        factor, energies, left_out = (
-            _exact(anomalies) if exact else _sketch(anomalies, rank, generator)
-        )
-        # Summed from the smallest: a difference of large sums would lose the tail.
-        beyond = energies.flip(0).cumsum(0).flip(0) + left_out  # beyond[k]: what k columns leave
-        kept = int((beyond > LEFT_OUT * beyond[min(latent_dim, len(beyond) - 1)]).sum())
-        if exact or kept < rank:
-            return factor[:, :kept], energies[:kept], left_out + float(energies[kept:].sum())
-        rank *= 2
-
-
-def _exact(anomalies: Tensor) -> tuple[Tensor, Tensor, float]:
-    """The spectrum from the Gram matrix of the shorter side, in float64."""
-    values = anomalies.to("cpu", torch.float64)
-    tall = values.shape[0] >= values.shape[1]
-    energies, vectors = torch.linalg.eigh(values.T @ values if tall else values @ values.T)
-    energies, vectors = energies.flip(0).clamp(min=0), vectors.flip(1)
-    factor = values @ vectors if tall else vectors * energies.sqrt()
-    return factor.to(anomalies), energies, 0.0
-
-
-def _sketch(
-    anomalies: Tensor, rank: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor, float]:
-    """The leading `rank` directions by subspace iteration (Halko, Martinsson, Tropp, 2011)."""
-    start = torch.randn(anomalies.shape[1], rank, generator=generator).to(anomalies)
-    basis = torch.linalg.qr(anomalies @ start)[0]
-    for _ in range(POWER_ITERATIONS):
-        basis = torch.linalg.qr(anomalies.T @ basis)[0]
-        basis = torch.linalg.qr(anomalies @ basis)[0]
-    seen = basis.T @ anomalies
-    left_out = float(torch.linalg.vector_norm(anomalies - basis @ seen)) ** 2
-    coefficients = seen.to("cpu", torch.float64)
-    energies, vectors = torch.linalg.eigh(coefficients @ coefficients.T)
-    energies, vectors = energies.flip(0).clamp(min=0), vectors.flip(1)
-    return basis @ (vectors * energies.sqrt()).to(basis), energies, left_out
+    return Compressed(compressed, energies[:kept], left_out + float(energies[kept:].sum()))

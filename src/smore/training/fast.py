@@ -37,7 +37,7 @@ def train_fast(
         decoder: fresh decoder.
         dynamics: fresh dynamics.
         settings: steps, rates, integrator.
-        generator: draws sketches and anchors.
+        generator: draws samples and anchors.
         status: told the steps done and how it goes.
     """
     findings = _fit_decoder(problem, decoder, settings, generator, status)
@@ -81,7 +81,7 @@ def _fit_decoder(
     """Variable projection; the number of steps and what no linear basis could better."""
     # With an offset the latent energy would not be the field's.
     with_offset = settings.dynamics != "conservative"
-    pieces = make_pieces(problem.blocks, decoder.latent_dim, generator, centred=with_offset)
+    pieces = make_pieces(problem.blocks, decoder.latent_dim, centred=with_offset)
     limit = sum(piece.limit for piece in pieces)
 
     def progress(place: int, loss: float) -> None:

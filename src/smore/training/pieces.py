@@ -43,15 +43,12 @@ class Piece:
     limit: float = 0.0
 
 
-def make_pieces(
-    blocks: Sequence[Block], latent_dim: int, generator: torch.Generator, *, centred: bool
-) -> list[Piece]:
+def make_pieces(blocks: Sequence[Block], latent_dim: int, *, centred: bool) -> list[Piece]:
     """The blocks, compressed where that helps, without masks that show too little.
 
     Args:
         blocks: the training data.
         latent_dim: p.
-        generator: draws sketches.
         centred: whether the decoder has an offset.
 
     Raises:
@@ -70,7 +67,7 @@ def make_pieces(
     for part in parts:
         share = _num_entries(part) / total
         if part.observed is None and part.values.shape[1] > 2 * latent_dim:
-            small = compress(part, latent_dim, generator, centred=centred)
+            small = compress(part, latent_dim, centred=centred)
             limit, rest = share * small.pod_limit(latent_dim), share * small.rest
             pieces.append(Piece(small.block, share / part.num_points, rest, limit))
         else:
