@@ -174,6 +174,7 @@ def certificates(
         typer.Option("--preset", help=f"Some of {', '.join(CASES)}; by default all."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of weights and of random states.")] = 0,
+    compare: Annotated[bool, typer.Option(help="Fit the uncertified models too.")] = True,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
@@ -184,7 +185,7 @@ def certificates(
             raise SettingsError(f"no certified case for {name!r}; choose from {', '.join(CASES)}")
         load_benchmark(preset(name).dataset)
     found = []
-    for result in check_certificates(names, seed):
+    for result in check_certificates(names, seed, compare=compare):
         found.append(result)
         if results is not None:
             append_row(results, result.to_dict())

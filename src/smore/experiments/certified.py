@@ -65,19 +65,22 @@ class CertifiedResult:
         return asdict(self)
 
 
-def check_certificates(names: list[str], seed: int, **settings: Any) -> Iterator[CertifiedResult]:
-    """Fit, certify and iterate; `settings` override those of the presets."""
+def check_certificates(names: list[str], seed: int, *, compare: bool) -> Iterator[CertifiedResult]:
+    """Fit, certify and iterate; `compare` fits the uncertified model too."""
     for name in names:
         benchmark = datasets.load(preset(name).dataset)
         certified, free = CASES[name]
-        model = SMORE.from_preset(name, seed=seed, **certified, **settings).fit(benchmark.train)
-        other = SMORE.from_preset(name, seed=seed, **free, **settings).fit(benchmark.train)
-        yield _judge(name, seed, model, other, benchmark)
+        model = SMORE.from_preset(name, seed=seed, **certified).fit(benchmark.train)
+        other = None
+        if compare:
+            other = SMORE.from_preset(name, seed=seed, **free).fit(benchmark.train)
+        yield judge(name, seed, model, other, benchmark)
 
 
-def _judge(
-    name: str, seed: int, model: SMORE, other: SMORE, benchmark: Benchmark
+def judge(
+    name: str, seed: int, model: SMORE, other: SMORE | None, benchmark: Benchmark
 ) -> CertifiedResult:
+    """Iterate `model` beside its bound; score it and, if given, the uncertified one."""
     certificate = model.certify()
     claims = certificate.claims
     test = Trajectories.from_xarray(benchmark.test)
@@ -91,7 +94,7 @@ def _judge(
         certified=claims.certified,
         reason=claims.reason,
         full_mse=model.evaluate(test).full_mse,
-        uncertified_full_mse=other.evaluate(test).full_mse,
+        uncertified_full_mse=None if other is None else other.evaluate(test).full_mse,
         margin=claims.margin,
         map_factor=claims.map_factor,
         condition=claims.condition,

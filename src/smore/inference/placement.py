@@ -1,0 +1,286 @@
+"""Where to put sensors: the points from which the latent state is known best.
+
+With α = μ + F ξ, ξ ~ N(0, I), and sensors S that see every channel k with noise σ_k², the posterior
+covariance is
+
+    C_S = F (I + Σ_{x in S} H(x)ᵀH(x))⁻¹ Fᵀ,        H(x) = rows J₀(x) F_k / σ_k, one per channel,
+
+where F_k are the rows of F that belong to channel k. D-optimal sensors make the determinant in it
+as large as possible; it is finite for any F, and directions without prior variance do not count.
+Points are chosen one after the other and then exchanged, one for another, for as long as that pays.
+
+Everything is kept as a root of the covariance, C = root rootᵀ, and sensors are only ever added to
+it: to take one out of C_S by a rank-one downdate would subtract numbers that agree in all but
+σ² / prior variance, which is 1e-10 and less for a decoder that fits well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import torch
+from torch import Tensor
+
+from smore.errors import SettingsError
+from smore.inference.prior import LatentPrior
+
+# Random placements that a placement is compared with.
+NUM_RANDOM = 32
+# Exchanges stop after this many rounds over all sensors, or when none gains this much log det.
+MAX_SWEEPS = 30
+LEAST_GAIN = 1e-6
+# Candidates worked on at once.
+CHUNK = 2**12
+# So many sensors before the end of a halving, what candidates know is no longer computed afresh.
+BLOCK = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Chosen sensors, and what they promise; errors are mean squares in normalised units.
+
+    An error is the posterior variance of the field, averaged over all candidates and channels,
+    observed or not.
+
+    Args:
+        points: (count,) indices into the candidates, the most informative first: its first n are a
+            good choice of n sensors too, though seldom the best.
+        observability: c_S = σ_min(J_S), exactly 0 with fewer sensors than latents per channel.
+        expected_error: from these sensors.
+        random_error: from as many random sensors, mean of NUM_RANDOM placements.
+        best_random_error: from the best of them.
+        prior_error: without any sensors.
+    """
+
+    points: Tensor
+    observability: float
+    expected_error: float
+    random_error: float
+    best_random_error: float
+    prior_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Points at which a sensor may stand.
+
+    Args:
+        modes: J₀, (candidates, p) in float64.
+        scale: (channels,) 1/σ_k, which is 0 for a channel that sensors do not see.
+    """
+
+    modes: Tensor
+    scale: Tensor
+
+    def learn(self, root: Tensor, points: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """What is known once sensors at `points` have been read.
+
+        One value after the other by Potter's square-root update: no cancellation beyond the root
+        of what the covariance itself would suffer, and no failure however small the noise.
+
+        Args:
+            root: (channels, p, q) of the covariance before.
+            points: indices of the sensors.
+
+        Returns:
+            The root after, and the root (channels, p, values) of what the covariance has lost.
+        """
+        shape, root = root.shape, root.flatten(0, 1)
+        losses = []
+        for row in self.modes[list(points)]:
+            for channel, scale in enumerate(self.scale.tolist()):
+                own = root[channel * len(row) : (channel + 1) * len(row)]
+                seen = scale * row @ own
+                weight = 1 + float(seen @ seen)
+                covariance = root @ seen
+                root = torch.addr(root, covariance, seen, alpha=-1 / (weight + weight**0.5))
+                losses.append(covariance / weight**0.5)
+        lost = torch.stack(losses, dim=-1) if losses else root[:, :0]
+        return root.view(shape), lost.unflatten(0, shape[:2])
+
+    def information(self, root: Tensor) -> Tensor:
+        """J₀(x) root_k root_lᵀ J₀(x)ᵀ / (σ_k σ_l) of all x: (channels, channels, candidates)."""
+        num = len(self.scale)
+        root = self.scale[:, None, None] * root
+        table = self.modes.new_empty(num, num, len(self.modes))
+        for start in range(0, len(self.modes), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            seen = self.modes[chunk] @ root
+            for k in range(num):
+                for other in range(k + 1):
+                    table[k, other, chunk] = torch.linalg.vecdot(seen[k], seen[other])
+                    table[other, k, chunk] = table[k, other, chunk]
+        return table
+
+
+def gains(information: Tensor) -> Tensor:
+    """log det(I + information) of every candidate, what a sensor there adds to the log det."""
+    remaining = information + torch.eye(len(information), dtype=information.dtype)[..., None]
+    total = torch.zeros_like(information[0, 0])
+    for k in range(len(information)):
+        pivot = remaining[k, k].clamp(min=1)  # as exact arithmetic has it
+        total += pivot.log()
+        remaining = remaining - remaining[:, k, None] * remaining[None, k] / pivot
+    return total
+
+
+def pivoted(candidates: Candidates, root: Tensor, count: int) -> list[int]:
+    """Up to `count` points by column-pivoted QR on the prior-weighted modes.
+
+    Pivoting takes single columns, a sensor has a row per channel. Column x here is L ᵀJ₀(x)ᵀ with
+    L Lᵀ = Σ_k C_kk / σ_k²: its squared norm is the prior variance at x, in units of the noise,
+    summed over channels. Pivots are what remains of it once the earlier points are known exactly;
+    points whose pivot is below the noise are left for a criterion that averages noise.
+    """
+    weighted = (candidates.scale[:, None, None] * root).transpose(0, 1).flatten(1)
+    factor = torch.linalg.qr(weighted.T, mode="r").R
+    triangle, order = scipy.linalg.qr(
+        (factor @ candidates.modes.T).numpy(), mode="r", pivoting=True, check_finite=False
+    )
+    above_noise = np.abs(np.diagonal(triangle)) > 1
+    return [int(point) for point in order[: min(int(above_noise.sum()), count)]]
+
+
+def extended(candidates: Candidates, root: Tensor, chosen: list[int], count: int) -> list[int]:
+    """`chosen` and further points up to `count`, each the one that adds most to the log det."""
+    chosen = list(chosen)
+    root, _ = candidates.learn(root, chosen)
+    information = candidates.information(root)
+    while len(chosen) < count:
+        chosen.append(_best(information, taken=chosen))
+        root, lost = candidates.learn(root, chosen[-1:])
+        information -= candidates.information(lost)
+    return chosen
+
+
+def exchanged(candidates: Candidates, root: Tensor, chosen: list[int]) -> list[int]:
+    """`chosen` after exchanging single points until no exchange adds to the log det."""
+    chosen = list(chosen)
+    for _ in range(MAX_SWEEPS):
+        before = list(chosen)
+        _sweep(candidates, root, None, chosen, slice(0, len(chosen)))
+        if chosen == before:
+            break
+    return chosen
+
+
+def _sweep(
+    candidates: Candidates,
+    root: Tensor,
+    information: Tensor | None,
+    chosen: list[int],
+    part: slice,
+) -> None:
+    """Put each sensor of `part` in its best place, given where all others are by then.
+
+    Every sensor needs the covariance from all others. Halving gets it by additions alone: `root`
+    knows all sensors outside `part`; add one half to it, then visit the other. A round adds
+    count · log₂(count) sensors.
+    """
+    size = part.stop - part.start
+    if information is None and size <= BLOCK:
+        information = candidates.information(root)
+    if size == 1:
+        assert information is not None
+        others = chosen[: part.start] + chosen[part.stop :]
+        chosen[part.start] = _best(information, others, present=chosen[part.start])
+        return
+    middle = part.start + size // 2
+    first, second = slice(part.start, middle), slice(middle, part.stop)
+    for half, other in ((first, second), (second, first)):
+        known, lost = candidates.learn(root, chosen[other])
+        left = None if information is None else information - candidates.information(lost)
+        _sweep(candidates, known, left, chosen, half)
+
+
+def _best(information: Tensor, taken: Sequence[int], present: int | None = None) -> int:
+    """The point outside `taken` that adds most; `present` unless another is truly better."""
+    gain = gains(information)
+    gain[list(taken)] = -torch.inf
+    best = int(gain.argmax())
+    if present is not None and float(gain[best]) <= float(gain[present]) + LEAST_GAIN:
+        return present
+    return best
+
+
+def place_sensors(
+    modes: Tensor,
+    prior: LatentPrior,
+    noise: Tensor,
+    count: int,
+    *,
+    allowed: Tensor | None = None,
+    generator: torch.Generator,
+) -> Placement:
+    """The `count` candidates whose sensors tell most about the state: D-optimal, by exchanges.
+
+    The result is a local optimum: no single sensor can be moved to advantage. A candidate gets at
+    most one sensor; candidates that coincide may get one each.
+
+    Args:
+        modes: J₀ at the candidates, (candidates, p).
+        prior: of the state, r = channels · p.
+        noise: (channels,) variance of an observed value about the decoder, normalised units; inf
+            for a channel that sensors do not observe.
+        count: number of sensors.
+        allowed: (candidates,) boolean, where a sensor may stand; None for everywhere. The field is
+            wanted at all candidates in any case.
+        generator: the source of the random placements compared with, on the CPU.
+
+    Raises:
+        SettingsError: more sensors than places for them, or noise that is not positive.
+    """
+    modes, noise = (each.detach().to("cpu", torch.float64) for each in (modes, noise))
+    root = prior.factor.unflatten(0, (len(noise), modes.shape[1]))
+    open_points = torch.arange(len(modes)) if allowed is None else allowed.cpu().nonzero()[:, 0]
+    _check(noise, count, len(open_points))
+    candidates = Candidates(modes[open_points], noise.rsqrt())
+    # The mean over candidates of (J₀ v)² is ‖triangle v‖².
+    triangle = torch.linalg.qr(modes / len(modes) ** 0.5, mode="r").R
+
+    def error(points: Sequence[int]) -> float:
+        known, _ = candidates.learn(root, points)
+        return float((triangle @ known).square().sum()) / len(noise)
+
+    start = extended(candidates, root, pivoted(candidates, root, count), count)
+    chosen = torch.tensor(exchanged(candidates, root, start))
+    among = Candidates(candidates.modes[chosen], candidates.scale)
+    chosen = chosen[extended(among, root, [], count)]
+    random_errors = [
+        error(torch.randperm(len(open_points), generator=generator)[:count].tolist())
+        for _ in range(NUM_RANDOM)
+    ]
+    return Placement(
+        points=open_points[chosen],
+        observability=_observability(candidates.modes[chosen]),
+        expected_error=error(chosen.tolist()),
+        random_error=sum(random_errors) / NUM_RANDOM,
+        best_random_error=min(random_errors),
+        prior_error=error([]),
+    )
+
+
+def _check(noise: Tensor, count: int, num_places: int) -> None:
+    if not 1 <= count <= num_places:
+        raise SettingsError(
+            f"expected a number of sensors from 1 to {num_places}, the candidates where one is "
+            f"allowed, got {count}; ask for other numbers, or allow more candidates"
+        )
+    if not bool((noise > 0).all()) or not bool(noise.isfinite().any()):
+        raise SettingsError(
+            f"expected noise variances above 0, finite for at least one channel, got "
+            f"{noise.tolist()}; use inf only for channels that sensors do not observe"
+        )
+
+
+def _observability(sensor_modes: Tensor) -> float:
+    """σ_min(J_S); 0 where round-off cannot tell it from 0."""
+    num_sensors, dim = sensor_modes.shape
+    if num_sensors < dim:
+        return 0.0
+    values = torch.linalg.svdvals(sensor_modes)
+    round_off = num_sensors * torch.finfo(torch.float64).eps * float(values[0])
+    return float(values[-1]) if float(values[-1]) > round_off else 0.0
