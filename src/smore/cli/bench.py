@@ -130,7 +130,8 @@ def recipes(
         list[str] | None,
         typer.Option("--preset", help="Configurations to fit; by default the paper's three best."),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, counted from 0.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 1,
+    first_seed: Annotated[int, typer.Option(min=0, help="Seeds are counted from this one.")] = 0,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
@@ -139,7 +140,7 @@ def recipes(
     for name in names:
         load_benchmark(preset(name).dataset)  # simulated before the clock starts
     found = []
-    for result in bench_recipes(names, range(seeds)):
+    for result in bench_recipes(names, range(first_seed, first_seed + seeds)):
         found.append(result)
         if results is not None:
             append_row(results, result.to_dict())
