@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 
@@ -104,13 +105,9 @@ def steps(
 ) -> None:
     """How many decoder steps the fast recipe needs, judged on held-out training trajectories."""
     chosen = preset(preset_name)
-    found = []
-    for result in study_steps(
-        chosen, load_benchmark(chosen.dataset), tried or [400, 800, 1600], seed
-    ):
-        found.append(result)
-        if results is not None:
-            append_row(results, result.to_dict())
+    steps_tried = tried or [400, 800, 1600]
+    study = study_steps(chosen, load_benchmark(chosen.dataset), steps_tried, seed)
+    found = _collect(study, results)
     if as_json:
         print_json([result.to_dict() for result in found])
         return
@@ -139,11 +136,7 @@ def recipes(
     names = [preset(name).name for name in preset_names or BEST_PRESETS]
     for name in names:
         load_benchmark(preset(name).dataset)  # simulated before the clock starts
-    found = []
-    for result in bench_recipes(names, range(first_seed, first_seed + seeds)):
-        found.append(result)
-        if results is not None:
-            append_row(results, result.to_dict())
+    found = _collect(bench_recipes(names, range(first_seed, first_seed + seeds)), results)
     if as_json:
         print_json([result.to_dict() for result in found])
         return
@@ -185,11 +178,7 @@ def certificates(
         if name not in CASES:
             raise SettingsError(f"no certified case for {name!r}; choose from {', '.join(CASES)}")
         load_benchmark(preset(name).dataset)
-    found = []
-    for result in check_certificates(names, seed, compare=compare):
-        found.append(result)
-        if results is not None:
-            append_row(results, result.to_dict())
+    found = _collect(check_certificates(names, seed, compare=compare), results)
     if as_json:
         print_json([result.to_dict() for result in found])
         return
@@ -210,3 +199,20 @@ def certificates(
             for r in found
         ],
     )
+
+
+class _Result(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+R = TypeVar("R", bound=_Result)
+
+
+def _collect(found: Iterable[R], results: Path | None) -> list[R]:
+    """All results; each is in the file as soon as it is there."""
+    collected = []
+    for result in found:
+        collected.append(result)
+        if results is not None:
+            append_row(results, result.to_dict())
+    return collected
