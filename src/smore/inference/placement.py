@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -29,13 +30,15 @@ from smore.inference.prior import LatentPrior
 
 # Random placements that a placement is compared with.
 NUM_RANDOM = 32
-# Exchanges stop after this many rounds over all sensors, or when none gains this much log det.
-MAX_SWEEPS = 30
-LEAST_GAIN = 1e-6
+# Exchanges stop after this many rounds over all sensors, or when none gains this much log det: on
+# a fine mesh the last rounds only move sensors between neighbours.
+MAX_SWEEPS = 10
+LEAST_GAIN = 1e-2
 # Candidates worked on at once.
-CHUNK = 2**12
-# So many sensors before the end of a halving, what candidates know is no longer computed afresh.
-BLOCK = 8
+CHUNK = 2**11
+# A part of so few sensors is visited with one table of what candidates tell, updated; a larger one
+# would be as cheap, but updates subtract, and with more sensors missing more digits cancel.
+BLOCK = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,11 @@ class Candidates:
     modes: Tensor
     scale: Tensor
 
+    @cached_property
+    def columns(self) -> Tensor:
+        """J₀ᵀ, (p, candidates), laid out as it is read."""
+        return self.modes.T.contiguous()
+
     def learn(self, root: Tensor, points: Sequence[int]) -> tuple[Tensor, Tensor]:
         """What is known once sensors at `points` have been read.
 
@@ -103,17 +111,13 @@ class Candidates:
 
     def information(self, root: Tensor) -> Tensor:
         """J₀(x) root_k root_lᵀ J₀(x)ᵀ / (σ_k σ_l) of all x: (channels, channels, candidates)."""
-        num = len(self.scale)
-        root = self.scale[:, None, None] * root
-        table = self.modes.new_empty(num, num, len(self.modes))
-        for start in range(0, len(self.modes), CHUNK):
-            chunk = slice(start, start + CHUNK)
-            seen = self.modes[chunk] @ root
-            for k in range(num):
-                for other in range(k + 1):
-                    table[k, other, chunk] = torch.linalg.vecdot(seen[k], seen[other])
-                    table[other, k, chunk] = table[k, other, chunk]
-        return table
+        rows = (self.scale[:, None, None] * root).mT.contiguous()
+        parts = []
+        for columns in self.columns.split(CHUNK, dim=1):
+            seen = rows @ columns  # candidates last: sums over few rows are fast then
+            pairs = [[(one * other).sum(0) for other in seen] for one in seen]
+            parts.append(torch.stack([torch.stack(row) for row in pairs]))
+        return torch.cat(parts, dim=-1)
 
 
 def gains(information: Tensor) -> Tensor:
@@ -130,7 +134,7 @@ def gains(information: Tensor) -> Tensor:
 def pivoted(candidates: Candidates, root: Tensor, count: int) -> list[int]:
     """Up to `count` points by column-pivoted QR on the prior-weighted modes.
 
-    Pivoting takes single columns, a sensor has a row per channel. Column x here is L ᵀJ₀(x)ᵀ with
+    Pivoting takes single columns, a sensor has a row per channel. Column x here is LᵀJ₀(x)ᵀ with
     L Lᵀ = Σ_k C_kk / σ_k²: its squared norm is the prior variance at x, in units of the noise,
     summed over channels. Pivots are what remains of it once the earlier points are known exactly;
     points whose pivot is below the noise are left for a criterion that averages noise.
@@ -157,7 +161,10 @@ def extended(candidates: Candidates, root: Tensor, chosen: list[int], count: int
 
 
 def exchanged(candidates: Candidates, root: Tensor, chosen: list[int]) -> list[int]:
-    """`chosen` after exchanging single points until no exchange adds to the log det."""
+    """`chosen` after rounds of exchanging single points, until none adds LEAST_GAIN to the log det.
+
+    On a budget of MAX_SWEEPS rounds: the first few gain nearly all there is.
+    """
     chosen = list(chosen)
     for _ in range(MAX_SWEEPS):
         before = list(chosen)
@@ -217,8 +224,11 @@ def place_sensors(
 ) -> Placement:
     """The `count` candidates whose sensors tell most about the state: D-optimal, by exchanges.
 
-    The result is a local optimum: no single sensor can be moved to advantage. A candidate gets at
-    most one sensor; candidates that coincide may get one each.
+    The result is a local optimum: moving any single sensor would gain next to nothing. What is
+    maximised is the log det of the posterior precision, in which all directions of the state count
+    alike; with too few sensors to see the whole state, others may have the smaller expected error.
+
+    A candidate gets at most one sensor; candidates that coincide may get one each.
 
     Args:
         modes: J₀ at the candidates, (candidates, p).
