@@ -5,14 +5,18 @@ import pytest
 import torch
 from scipy.linalg import block_diag, expm
 
-from smore.data import Trajectories
+from smore.data import Normalization, Trajectories, fit_coordinate_map, make_blocks
 from smore.data.timeline import Timeline
 from smore.dynamics import LinearDynamics
 from smore.errors import HiddenFrequencyWarning
+from smore.training.compression import compress
+from smore.training.left_out import LeftOutBases
 from smore.training.linear_fit import (
+    CrossValidation,
     IrregularTransitions,
     Rollouts,
     Transitions,
+    assign_folds,
     fit_generator,
     hidden_share,
     real_generator,
@@ -76,10 +80,16 @@ def trajectories(matrix, noise=0.0, num_sequences=12, length=8):
     return torch.as_tensor(latents), Timeline.of(data, 1.0)
 
 
+def cross_validated(latents, timeline, groups):
+    folds = assign_folds(groups)
+    ridge = CrossValidation(latents, timeline, folds, STEP, None, 0.0).best_ridge()
+    return Transitions(latents, timeline, folds).fit(ridge), ridge
+
+
 def test_a_known_map_is_recovered_from_its_trajectories():
     matrix = expm(STEP * GENERATORS["rotations"])
     latents, timeline = trajectories(matrix)
-    found, _ = Transitions(latents, timeline, torch.arange(12)).cross_validate()
+    found, _ = cross_validated(latents, timeline, torch.arange(12))
     np.testing.assert_allclose(found.numpy(), matrix, atol=1e-7)
 
 
@@ -87,16 +97,15 @@ def test_the_ridge_helps_where_data_are_few_and_noisy():
     matrix = expm(STEP * block_diag(*[rotation(0.2 * k, 0.05) for k in range(1, 9)]))
     latents, timeline = trajectories(matrix, noise=0.3, num_sequences=5)
     transitions = Transitions(latents, timeline, torch.arange(5))
-    found, ridge = transitions.cross_validate()
+    found, ridge = cross_validated(latents, timeline, torch.arange(5))
     assert ridge > 0
     plain = np.linalg.norm(transitions.fit(0.0).numpy() - matrix)
     assert np.linalg.norm(found.numpy() - matrix) < plain
 
 
 def test_sequences_of_one_trajectory_are_left_out_together():
-    latents, timeline = trajectories(np.eye(2))
     groups = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3])
-    folds = Transitions(latents, timeline, groups).folds
+    folds = assign_folds(groups)
     for group in range(4):
         assert len(torch.unique(folds[groups == group])) == 1
 
@@ -180,3 +189,21 @@ def test_growth_that_is_an_artefact_is_taken_out_and_growth_that_is_real_is_not(
     assert findings["fastest_growth"] == pytest.approx(0.3, abs=0.02)
     fit_generator(dynamics, latents, timeline, torch.arange(40), stabilise="always")
     assert np.linalg.eigvals(dynamics.linear.detach().numpy()).real.max() < 0
+
+
+def test_a_basis_without_a_trajectory_knows_nothing_of_it():
+    """The latents of a fold are those of the best basis of the others, a literal eigenproblem."""
+    rng = np.random.default_rng(0)
+    fields = rng.normal(size=(6, 5, 2, 30)) * 0.8 ** np.arange(30)
+    data = Trajectories.from_arrays(fields, rng.uniform(size=(30, 2)), np.arange(5.0))
+    (block,) = make_blocks(
+        data, Normalization.fit(data, "none"), fit_coordinate_map(data), dtype=torch.float64
+    )
+    timeline = Timeline.of(data, 1.0)
+    bases = LeftOutBases(block, compress(block, 8).block, timeline, 8)
+    left_out = torch.tensor([False, True, False, False, False, True])
+    found = bases.latents(left_out).view(6, 5, 2, 8)
+    others = fields[~left_out.numpy()].reshape(-1, 30)
+    directions = np.linalg.svd(others, full_matrices=False)[2][:8]
+    expected = fields @ directions.T / 30**0.5
+    np.testing.assert_allclose(np.abs(found.numpy()), np.abs(expected), atol=1e-4)

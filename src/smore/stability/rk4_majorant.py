@@ -19,7 +19,7 @@ from smore.dynamics.integrators import Tableau
 
 ORDER = 4
 # Relative error of a few scalar operations, with plenty to spare.
-ROUNDING = 1e-14
+ROUNDING = 1e-12
 MOST_SUBSTEPS = 2**20
 
 Series = NDArray[np.float64]

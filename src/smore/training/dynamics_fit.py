@@ -23,6 +23,7 @@ from smore.dynamics import (
 from smore.settings import Settings
 from smore.stability import conservation_penalty, eigenvalue_penalty
 from smore.training.conservative_fit import ConservativeRegression
+from smore.training.left_out import LeftOutBases
 from smore.training.linear_fit import IrregularTransitions, fit_generator
 from smore.training.problem import TrainingProblem
 from smore.training.quadratic_fit import (
@@ -53,6 +54,7 @@ def fit_dynamics(
     latents: Tensor,
     settings: Settings,
     *,
+    bases: LeftOutBases | None,
     decoder_error: float,
     generator: torch.Generator,
     status: Status,
@@ -64,6 +66,7 @@ def fit_dynamics(
         dynamics: fresh dynamics.
         latents: float64.
         settings: steps, rates, integrator.
+        bases: latents that know nothing of left-out trajectories, where they can be had.
         decoder_error: mean squared error of decoding these latents.
         generator: draws the anchors of scheduled sampling.
         status: told the steps done and how it goes.
@@ -83,6 +86,7 @@ def fit_dynamics(
             trajectories,
             timeline,
             problem.groups,
+            bases=bases,
             negligible=negligible,
             stabilise=settings.stabilise,
         )

@@ -15,7 +15,8 @@ from smore.settings import Settings
 from smore.training.dynamics_fit import Status, fit_dynamics, held_out
 from smore.training.finetune import Finetuning
 from smore.training.latent_table import solve_latents
-from smore.training.pieces import make_pieces
+from smore.training.left_out import LeftOutBases
+from smore.training.pieces import Piece, make_pieces
 from smore.training.problem import TrainingProblem
 from smore.training.trained import Trained
 from smore.training.variable_projection import fit_decoder
@@ -40,13 +41,17 @@ def train_fast(
         generator: draws samples and anchors.
         status: told the steps done and how it goes.
     """
-    findings = _fit_decoder(problem, decoder, settings, generator, status)
+    # With an offset the latent energy would not be the field's.
+    with_offset = settings.dynamics != "conservative"
+    pieces = make_pieces(problem.blocks, decoder.latent_dim, centred=with_offset)
+    findings = _fit_decoder(pieces, decoder, settings, with_offset, generator, status)
     latents, findings["decoder_error"] = solve_latents(problem, decoder, settings.chunk_size)
     findings |= fit_dynamics(
         problem,
         dynamics,
         latents,
         settings,
+        bases=_left_out_bases(problem, pieces, decoder.latent_dim),
         decoder_error=findings["decoder_error"],
         generator=generator,
         status=status,
@@ -71,17 +76,24 @@ def train_fast(
     )
 
 
+def _left_out_bases(
+    problem: TrainingProblem, pieces: list[Piece], latent_dim: int
+) -> LeftOutBases | None:
+    """Known where all snapshots share their points."""
+    if len(pieces) > 1 or len(problem.blocks) > 1 or pieces[0].block.loading is None:
+        return None
+    return LeftOutBases(problem.blocks[0], pieces[0].block, problem.timeline, latent_dim)
+
+
 def _fit_decoder(
-    problem: TrainingProblem,
+    pieces: list[Piece],
     decoder: FilterNetwork,
     settings: Settings,
+    with_offset: bool,
     generator: torch.Generator,
     status: Status,
 ) -> dict[str, float]:
     """Variable projection; the number of steps and what no linear basis could better."""
-    # With an offset the latent energy would not be the field's.
-    with_offset = settings.dynamics != "conservative"
-    pieces = make_pieces(problem.blocks, decoder.latent_dim, centred=with_offset)
     limit = sum(piece.limit for piece in pieces)
 
     def progress(place: int, loss: float) -> None:

@@ -13,6 +13,7 @@ so a mean flow is itself a direction that the map can keep.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -24,10 +25,11 @@ from smore.data.timeline import Timeline
 from smore.dynamics import LinearDynamics
 from smore.errors import HiddenFrequencyWarning
 from smore.stability.lyapunov import project_spectrum
+from smore.training.left_out import LeftOutBases
 from smore.training.quadratic_fit import interval_integrals
 
 RIDGES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1)
-NUM_FOLDS = 4
+NUM_FOLDS = 8
 # A mode that decays by more than this over a step leaves nothing to take the logarithm of.
 SMALLEST_MODULUS = 1e-6
 
@@ -52,6 +54,7 @@ def fit_generator(
     timeline: Timeline,
     groups: Tensor,
     *,
+    bases: LeftOutBases | None = None,
     negligible: float = 0.0,
     stabilise: str = "auto",
 ) -> dict[str, float]:
@@ -62,6 +65,7 @@ def fit_generator(
         trajectories: (sequences, longest, r) float64.
         timeline: their lengths and steps.
         groups: (sequences,) which trajectory each was cut from.
+        bases: latents that know nothing of left-out trajectories, where they can be had.
         negligible: squared error of a state that nobody would notice.
         stabilise: "always", "never", or "auto" for "if it costs little".
 
@@ -69,11 +73,12 @@ def fit_generator(
         The ridge, the relative change that a real generator took, the iterations of refinement,
         how fast the fastest mode grew, and what it costs left-out trajectories that none does.
     """
-    transitions = Transitions(trajectories, timeline, groups)
-    matrix, ridge = transitions.cross_validate()
+    folds = assign_folds(groups)
     step = float(timeline.steps[timeline.valid[:, 1:]][0])
+    fit = CrossValidation(trajectories, timeline, folds, step, bases, negligible)
+    ridge = fit.best_ridge()
+    matrix = Transitions(trajectories, timeline, folds).fit(ridge)
     generator, change = real_generator(matrix, step)
-    fit = CrossValidation(transitions, ridge, step, negligible)
     iterations = fit.useful_iterations()
     if iterations:
         rollouts = Rollouts(trajectories, timeline.valid, step)
@@ -160,27 +165,64 @@ class Rollouts:
 
 
 class CrossValidation:
-    """What left-out trajectories say about refining and about decaying modes."""
+    """What left-out trajectories say about ridge, refinement and decaying modes.
+
+    Args:
+        trajectories: (sequences, longest, r) latents.
+        timeline: their lengths and steps.
+        folds: (sequences,) numbers from 0.
+        step: the length of every step.
+        bases: latents that know nothing of left-out trajectories, where they can be had.
+        negligible: squared error of a state that nobody would notice.
+    """
 
     def __init__(
-        self, transitions: Transitions, ridge: float, step: float, negligible: float
+        self,
+        trajectories: Tensor,
+        timeline: Timeline,
+        folds: Tensor,
+        step: float,
+        bases: LeftOutBases | None,
+        negligible: float,
     ) -> None:
         self.step, self.negligible = step, negligible
-        latents, valid = transitions.latents, transitions.timeline.valid
-        self.folds = []
-        for fold in range(len(transitions.sums)):
-            left_out = transitions.folds == fold
-            if bool(left_out.all()):
-                break
-            start, _ = real_generator(transitions.fit(ridge, without=fold), step)
-            training = Rollouts(latents[~left_out], valid[~left_out], step)
-            testing = Rollouts(latents[left_out], valid[left_out], step)
-            self.folds.append((start, training, testing))
+        self.ridge = 0.0
+        num_folds = int(folds.max()) + 1
+        self.transitions = []
+        for fold in range(num_folds if num_folds > 1 else 0):
+            latents = trajectories if bases is None else bases.latents(folds == fold)
+            self.transitions.append(Transitions(latents, timeline, folds))
+
+    def best_ridge(self) -> float:
+        """The ridge that forecasts them best; 0 when there is nothing to leave out."""
+        if not self.transitions:
+            return self.ridge
+        errors = []
+        for ridge in RIDGES:
+            per_fold = [
+                each.rollout_error(each.fit(ridge, without=fold), fold)
+                for fold, each in enumerate(self.transitions)
+            ]
+            errors.append(np.nan_to_num(np.mean(per_fold), nan=np.inf))
+        self.ridge = RIDGES[int(np.argmin(errors))]
+        return self.ridge
+
+    def _folds(self) -> Iterator[tuple[Tensor, Rollouts, Rollouts]]:
+        """Generator, training and left-out rollouts of each fold."""
+        for fold, each in enumerate(self.transitions):
+            left_out = each.folds == fold
+            valid = each.timeline.valid
+            generator, _ = real_generator(each.fit(self.ridge, without=fold), self.step)
+            yield (
+                generator,
+                Rollouts(each.latents[~left_out], valid[~left_out], self.step),
+                Rollouts(each.latents[left_out], valid[left_out], self.step),
+            )
 
     def useful_iterations(self) -> int:
         """How many iterations of refinement they gain from; 0 where they hardly do."""
         errors = np.zeros(1 + len(REFINEMENTS))
-        for start, training, testing in self.folds:
+        for start, training, testing in self._folds():
             if float(testing.error(start)) <= self.negligible:
                 return 0
             found = training.refine(start, REFINEMENTS[-1])
@@ -192,8 +234,8 @@ class CrossValidation:
 
     def cost_of_decay(self) -> float:
         """Relative rise of their error when no mode may grow; what is negligible costs nothing."""
-        free = stable = self.negligible * len(self.folds)
-        for start, _, testing in self.folds:
+        free = stable = self.negligible * len(self.transitions)
+        for start, _, testing in self._folds():
             free += float(testing.error(start))
             stable += float(testing.error(decaying(start, self.step)))
         return stable / free - 1 if free > 0 else 0.0
@@ -237,12 +279,11 @@ class Transitions:
     Args:
         latents: (sequences, longest, r) float64 padded trajectories.
         timeline: their lengths and steps; all steps must be equal.
-        groups: (sequences,) which trajectory each was cut from.
+        folds: (sequences,) which fold each belongs to.
     """
 
-    def __init__(self, latents: Tensor, timeline: Timeline, groups: Tensor) -> None:
-        self.latents, self.timeline = latents, timeline
-        self.folds = _folds(groups)
+    def __init__(self, latents: Tensor, timeline: Timeline, folds: Tensor) -> None:
+        self.latents, self.timeline, self.folds = latents, timeline, folds
         pairs = timeline.valid[:, 1:]
         self.sums: list[tuple[Tensor, Tensor]] = []
         for fold in range(int(self.folds.max()) + 1):
@@ -270,22 +311,8 @@ class Transitions:
             total += float(((state - truth[:, step]) * valid[:, step, None]).square().sum())
         return total / float(valid[:, 1:].sum())
 
-    def cross_validate(self) -> tuple[Tensor, float]:
-        """The map fitted to everything with the ridge that forecasts left-out folds best."""
-        num_folds = len(self.sums)
-        if num_folds == 1:
-            return self.fit(0.0), 0.0
-        errors = []
-        for ridge in RIDGES:
-            per_fold = [
-                self.rollout_error(self.fit(ridge, without=fold), fold) for fold in range(num_folds)
-            ]
-            errors.append(np.nan_to_num(np.mean(per_fold), nan=np.inf))
-        best = RIDGES[int(np.argmin(errors))]
-        return self.fit(best), best
 
-
-def _folds(groups: Tensor) -> Tensor:
+def assign_folds(groups: Tensor) -> Tensor:
     """A fold for each sequence; sequences of one trajectory share it."""
     _, number = torch.unique(groups, return_inverse=True)
     return number % min(NUM_FOLDS, int(number.max()) + 1)

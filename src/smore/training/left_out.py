@@ -1,0 +1,46 @@
+"""Latents as a decoder would give them that had not seen some of the trajectories.
+
+Cross-validating dynamics on the latents of one decoder is too strict: it was trained on every
+trajectory and has modes for what only one of them does, of which the others cannot know the
+dynamics. A trajectory that is left out must be left out of the basis too. Refitting the decoder
+for every fold would take hours; but a trained one is nearly the best linear basis, and that is a
+small eigenvalue problem in the coordinates of the compressed data.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from smore.data import Block
+from smore.data.timeline import Timeline
+
+
+class LeftOutBases:
+    """Best bases of the trajectories that are not left out.
+
+    Args:
+        block: every training snapshot, on one mesh.
+        compressed: the same, compressed.
+        timeline: which snapshot comes when.
+        latent_dim: p.
+    """
+
+    def __init__(
+        self, block: Block, compressed: Block, timeline: Timeline, latent_dim: int
+    ) -> None:
+        self.latent_dim = latent_dim
+        columns = compressed.values.to("cpu", torch.float64)
+        directions = torch.linalg.qr(columns / columns.norm(dim=0).clamp(min=1e-300))[0]
+        coordinates = (block.values.T @ directions.to(block.values)).to("cpu", torch.float64)
+        table = torch.empty(len(block.snapshots), block.num_channels, directions.shape[1]).double()
+        table[block.snapshots.cpu()] = coordinates.unflatten(0, (-1, block.num_channels))
+        # Per point, as latents in an orthonormal gauge are.
+        self.trajectories = timeline.gather(table) / block.num_points**0.5
+        self.valid = timeline.valid
+
+    def latents(self, left_out: Tensor) -> Tensor:
+        """(sequences, longest, r) latents of all sequences in the best basis of the others."""
+        seen = self.trajectories[~left_out][self.valid[~left_out]].flatten(0, 1)
+        directions = torch.linalg.eigh(seen.T @ seen)[1].flip(1)[:, : self.latent_dim]
+        return (self.trajectories @ directions).flatten(2)
