@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from smore import SMORE
 from smore.cli.certify import certify
+from smore.cli.output import console
 from waves import planted, trajectories
 
 app = typer.Typer()
@@ -16,7 +17,8 @@ app.command()(certify)
 
 
 def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(each) for each in arguments], env={"COLUMNS": "120"})
+    console.width = 120  # whatever terminal the tests run in
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
     assert result.exit_code == code, result.output
     return result.output
 

@@ -10,6 +10,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from smore.cli.modes import modes
+from smore.cli.output import console
 from smore.errors import DataError, SettingsError
 from waves import DAMPING, places, planted, trajectories
 
@@ -19,7 +20,8 @@ app.command()(modes)
 
 def run(*arguments, code=0):
     """Run the command; returns what it printed."""
-    result = CliRunner().invoke(app, [str(each) for each in arguments], env={"COLUMNS": "120"})
+    console.width = 120  # whatever terminal the tests run in
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
     if code == 0 and result.exception is not None:
         raise result.exception
     assert result.exit_code == code
