@@ -81,17 +81,21 @@ def _rollouts(model: SMORE) -> Any:
     return model.surrogate_.iterate(states, SHOWN_STEPS)
 
 
+def _largest_field(certificate: Certificate, constants: DecoderConstants) -> float | None:
+    """L2 norm that long forecasts from training states cannot exceed, if that is proved."""
+    if not certificate.claims.certified:
+        return None
+    return field_bound(constants, *certificate.norm_bound(SHOWN_STEPS))
+
+
 def _summary(
     certificate: Certificate,
     constants: DecoderConstants | None,
     forecast: ForecastBound | None,
 ) -> dict[str, Any]:
-    largest = None
-    if constants is not None and certificate.claims.certified:
-        largest = field_bound(constants, *certificate.norm_bound(SHOWN_STEPS))
     return certificate.to_dict() | {
         "decoder": None if constants is None else vars(constants),
-        "field_bound": largest,
+        "field_bound": None if constants is None else _largest_field(certificate, constants),
         "forecast": None if forecast is None else forecast.to_dict(),
     }
 
@@ -114,8 +118,8 @@ def _print(
             f"|latent| ({kind}); L2 errors <= {constants.lipschitz:.3g} |latent error|",
             highlight=False,
         )
-        if certificate.claims.certified:
-            largest = field_bound(constants, *certificate.norm_bound(SHOWN_STEPS))
+        largest = _largest_field(certificate, constants)
+        if largest is not None:
             console.print(
                 f"           L2 norm at most {largest:.3g} over {SHOWN_STEPS:,} steps from any "
                 "training state",

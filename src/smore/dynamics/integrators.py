@@ -136,14 +136,25 @@ def _matrix_steps(
 
     matrices = [propagator(length) for length in lengths.tolist()]
 
+    return _by_length(which, lambda number, states: states @ matrices[number])
+
+
+def _by_length(which: Tensor, apply: Callable[[int, Tensor], Tensor]) -> StepMap:
+    """A step map from one for each distinct step length.
+
+    Args:
+        which: (sequences, intervals) number of the step length.
+        apply: advances states (n, r) by the step length of that number.
+    """
+
     def advance(latents: Tensor, index: int) -> Tensor:
         needed = which[:, index].unique().tolist()
         if len(needed) == 1:
-            return latents @ matrices[needed[0]]
+            return apply(needed[0], latents)
         advanced = torch.empty_like(latents)
-        for length in needed:
-            rows = (which[:, index] == length).to(latents.device)
-            advanced[rows] = latents[rows] @ matrices[length]
+        for number in needed:
+            rows = (which[:, index] == number).to(latents.device)
+            advanced[rows] = apply(number, latents[rows])
         return advanced
 
     return advance
@@ -197,17 +208,12 @@ def _strang_steps(dynamics: ConservativeDynamics, steps: Tensor, substeps: int) 
     lengths, which = torch.unique(steps / substeps, return_inverse=True)
     flows = [affine_flow(dynamics, length / 2) for length in lengths.tolist()]
 
-    def advance(latents: Tensor, index: int) -> Tensor:
-        advanced = torch.empty_like(latents)
-        for number in which[:, index].unique().tolist():
-            rows = (which[:, index] == number).to(latents.device)
-            state = latents[rows]
-            for _ in range(substeps):
-                state = strang_step(dynamics, state, float(lengths[number]), *flows[number])
-            advanced[rows] = state
-        return advanced
+    def apply(number: int, state: Tensor) -> Tensor:
+        for _ in range(substeps):
+            state = strang_step(dynamics, state, float(lengths[number]), *flows[number])
+        return state
 
-    return advance
+    return _by_length(which, apply)
 
 
 class _UnitInterval(nn.Module):

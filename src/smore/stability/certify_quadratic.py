@@ -17,6 +17,7 @@ from smore.dynamics import ConservativeDynamics, QuadraticDynamics
 from smore.dynamics.integrators import METHODS
 from smore.stability.certificate import Certificate, Claims, Condition
 from smore.stability.lyapunov import EPSILON, SAFETY, Enclosed, Metric
+from smore.stability.regularisers import conservation_penalty
 from smore.stability.rk4_majorant import Majorant, substeps_needed
 from smore.stability.shift import best_shift, improve_radius
 from smore.stability.stepping import Array, Stepping, as_array
@@ -69,11 +70,11 @@ def certify_quadratic(
     with torch.no_grad():
         slices = dynamics.slices(slice(None)).to("cpu", torch.float64)
     exact = isinstance(dynamics, ConservativeDynamics)
-    defect = 0.0 if exact else cyclic_defect(slices)
+    defect = 0.0 if exact else cyclic_defect(dynamics, slices)
     centre = _best_centre(dynamics, bias, linear, slices, defect, states)
     distances = np.linalg.norm(states - centre.shift, axis=1)
     training_radius = float(distances.max())
-    map_claim = _certify_map(dynamics, centre, linear, slices, training_radius, stepping)
+    map_claim = _certify_map(centre, linear, slices, training_radius, stepping)
     inside = training_radius <= map_claim.radius
     proved = centre.dissipates and map_claim.holds and inside
     conditions = (
@@ -133,11 +134,11 @@ def certify_quadratic(
     return Certificate(claims, centre.shift, np.eye(len(bias)))
 
 
-def cyclic_defect(slices: Tensor) -> float:
-    """η_Q = ‖T‖_F / 3 of symmetric slices (r, r, r), rounding added."""
-    total = slices + slices.permute(1, 2, 0) + slices.permute(2, 0, 1)
+@torch.no_grad()
+def cyclic_defect(dynamics: QuadraticDynamics, slices: Tensor) -> float:
+    """η_Q = L_reg,cons^½ / 3, with the rounding of sums of its symmetric slices added."""
     rounding = SAFETY * EPSILON * float(slices.norm())
-    return (float(total.norm()) + rounding) / 3
+    return (math.sqrt(float(conservation_penalty(dynamics))) + rounding) / 3
 
 
 def _best_centre(
@@ -190,7 +191,6 @@ class _MapClaim:
     forcing: float | None
     radius: float
     detail: str
-    needed_substeps: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -198,7 +198,6 @@ class _MapClaim:
 
 
 def _certify_map(
-    dynamics: QuadraticDynamics,
     centre: _Centre,
     linear: Array,
     slices: Tensor,
@@ -222,18 +221,13 @@ def _certify_map(
     if needed is None or needed > stepping.substeps:
         more = "no number of substeps is known to" if needed is None else f"{needed} substeps would"
         return _MapClaim(
-            None, None, radius, f"{stepping.substeps} per interval are too few; {more}", needed
+            None, None, radius, f"{stepping.substeps} per interval are too few; {more}"
         )
     step = stepping.step / stepping.substeps
     error = majorant.local_error(radius, step, tableau)
-    return _compose(
-        centre,
-        step,
-        stepping.substeps,
-        error,
-        radius,
-        f"the local error is below what the ODE loses per step ({needed} substeps suffice)",
-    )
+    factor, forcing = _compound(centre, step, stepping.substeps, error, 0.0)
+    detail = f"the local error is below what the ODE loses per step ({needed} substeps suffice)"
+    return _MapClaim(factor, forcing, radius, detail)
 
 
 def _strang_claim(centre: _Centre, dim: int, stepping: Stepping) -> _MapClaim:
@@ -244,13 +238,6 @@ def _strang_claim(centre: _Centre, dim: int, stepping: Stepping) -> _MapClaim:
         return _MapClaim(None, None, centre.radius, "the margin is lost in rounding")
     detail = "Strang steps do, at every step size"
     return _MapClaim(factor, forcing, centre.radius, detail)
-
-
-def _compose(
-    centre: _Centre, step: float, substeps: int, error: float, radius: float, detail: str
-) -> _MapClaim:
-    factor, forcing = _compound(centre, step, substeps, error, 0.0)
-    return _MapClaim(factor, forcing, radius, detail)
 
 
 def _compound(

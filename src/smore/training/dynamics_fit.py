@@ -76,9 +76,8 @@ def fit_dynamics(
     """
     timeline = problem.timeline
     if isinstance(dynamics, LinearDynamics) and timeline.uniform:
-        dynamics.to(
-            "cpu", torch.float64
-        )  # a generator in single precision is less than it could be
+        # A generator in single precision is less than it could be.
+        dynamics.to("cpu", torch.float64)
         trajectories = timeline.gather(latents.flatten(1))
         negligible = NEGLIGIBLE * decoder_error * problem.num_channels
         return fit_generator(

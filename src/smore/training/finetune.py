@@ -20,9 +20,9 @@ from smore.dynamics import LatentDynamics, rollout, step_map
 from smore.errors import DivergenceError
 from smore.inference import normal_equations
 from smore.settings import Settings
+from smore.training.latent_table import latent_table
 from smore.training.problem import TrainingProblem
 from smore.training.schedule import warm_cosine
-from smore.training.variable_projection import solve_codes
 
 # Both networks are near their best: rates as shares of those they were trained with.
 DECODER_SHARE, DYNAMICS_SHARE = 0.02, 0.02
@@ -93,12 +93,8 @@ class Finetuning:
 
     def latents(self) -> Tensor:
         """Least-squares latents (snapshots, channels, p) under the current decoder, float64."""
-        problem = self.problem
-        shape = (problem.timeline.num_snapshots, problem.num_channels, self.decoder.latent_dim)
-        latents = torch.empty(shape, dtype=torch.float64)
-        for equations in normal_equations(self.decoder, problem.blocks, self.settings.chunk_size):
-            latents[equations.snapshots] = solve_codes(equations)
-        return latents
+        blocks, chunk_size = self.problem.blocks, self.settings.chunk_size
+        return latent_table(normal_equations(self.decoder, blocks, chunk_size))
 
     def _forecast(self) -> Tensor:
         """Latents (snapshots, channels, p) of forecasts from each first snapshot."""

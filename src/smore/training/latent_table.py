@@ -31,10 +31,8 @@ def solve_latents(
     then those of the whole field.
     """
     equations = normal_equations(decoder, problem.blocks, chunk_size)
-    shape = (problem.timeline.num_snapshots, problem.num_channels, decoder.latent_dim)
-    latents = torch.empty(shape, dtype=torch.float64)
-    for each in equations:
-        latents[each.snapshots] = solve_codes(each)
+    latents = latent_table(equations)
+    shape = latents.shape
     _complete(equations, latents)
     squared = sum(float(e.squared_residual(latents[e.snapshots]).sum()) for e in equations)
     error = squared / sum(float(each.count.sum()) for each in equations)
@@ -44,6 +42,15 @@ def solve_latents(
     matrix = orthonormal_gauge(gram, latents - shift)
     change_gauge(decoder, matrix, shift)
     return torch.linalg.solve(matrix, (latents - shift).flatten(0, 1).T).T.view(shape), error
+
+
+def latent_table(equations: Sequence[NormalEquations]) -> Tensor:
+    """Least-squares latents (snapshots, channels, p) of all snapshots, float64."""
+    num_snapshots = sum(len(each.snapshots) for each in equations)
+    latents = torch.empty(num_snapshots, *equations[0].moment.shape[1:], dtype=torch.float64)
+    for each in equations:
+        latents[each.snapshots] = solve_codes(each)
+    return latents
 
 
 def _complete(equations: Sequence[NormalEquations], latents: Tensor) -> None:
