@@ -32,8 +32,6 @@ RIDGES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2
 NUM_FOLDS = 8
 # A mode that decays by more than this over a step leaves nothing to take the logarithm of.
 SMALLEST_MODULUS = 1e-6
-
-
 # Iterations of the refinement that are tried, and the gain on left-out trajectories that is asked.
 REFINEMENTS = (5, 10, 20)
 LEAST_GAIN = 0.01
@@ -129,7 +127,10 @@ class Rollouts:
 
     def error(self, generator: Tensor) -> Tensor:
         """Mean squared error per snapshot of free rollouts."""
-        flow = torch.linalg.matrix_exp(self.step * generator)
+        return self.map_error(torch.linalg.matrix_exp(self.step * generator))
+
+    def map_error(self, flow: Tensor) -> Tensor:
+        """The same for the map over one step (r, r)."""
         state, total = self.trajectories[:, 0], self.trajectories.new_zeros(())
         for number in range(1, self.trajectories.shape[1]):
             state = state @ flow.T
@@ -200,7 +201,7 @@ class CrossValidation:
         errors = []
         for ridge in RIDGES:
             per_fold = [
-                each.rollout_error(each.fit(ridge, without=fold), fold)
+                float(self._left_out(fold).map_error(each.fit(ridge, without=fold)))
                 for fold, each in enumerate(self.transitions)
             ]
             errors.append(np.nan_to_num(np.mean(per_fold), nan=np.inf))
@@ -210,14 +211,15 @@ class CrossValidation:
     def _folds(self) -> Iterator[tuple[Tensor, Rollouts, Rollouts]]:
         """Generator, training and left-out rollouts of each fold."""
         for fold, each in enumerate(self.transitions):
-            left_out = each.folds == fold
-            valid = each.timeline.valid
+            training = each.folds != fold
             generator, _ = real_generator(each.fit(self.ridge, without=fold), self.step)
-            yield (
-                generator,
-                Rollouts(each.latents[~left_out], valid[~left_out], self.step),
-                Rollouts(each.latents[left_out], valid[left_out], self.step),
-            )
+            rollouts = Rollouts(each.latents[training], each.timeline.valid[training], self.step)
+            yield generator, rollouts, self._left_out(fold)
+
+    def _left_out(self, fold: int) -> Rollouts:
+        each = self.transitions[fold]
+        chosen = each.folds == fold
+        return Rollouts(each.latents[chosen], each.timeline.valid[chosen], self.step)
 
     def useful_iterations(self) -> int:
         """How many iterations of refinement they gain from; 0 where they hardly do."""
@@ -300,16 +302,6 @@ class Transitions:
         square = square + ridge * square.diagonal().mean() * identity
         change = torch.linalg.lstsq(square, cross, driver="gelsd").solution
         return identity + change.T
-
-    def rollout_error(self, matrix: Tensor, fold: int) -> float:
-        """Mean squared error of free rollouts over the sequences of a fold."""
-        chosen = self.folds == fold
-        truth, valid = self.latents[chosen], self.timeline.valid[chosen]
-        state, total = truth[:, 0], 0.0
-        for step in range(1, truth.shape[1]):
-            state = state @ matrix.T
-            total += float(((state - truth[:, step]) * valid[:, step, None]).square().sum())
-        return total / float(valid[:, 1:].sum())
 
 
 def assign_folds(groups: Tensor) -> Tensor:
