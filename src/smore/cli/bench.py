@@ -129,6 +129,9 @@ def recipes(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="Seeds are counted from this one.")] = 0,
+    models: Annotated[
+        Path | None, typer.Option(help="Keep the fitted models in this folder.")
+    ] = None,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
@@ -136,7 +139,9 @@ def recipes(
     names = [preset(name).name for name in preset_names or BEST_PRESETS]
     for name in names:
         load_benchmark(preset(name).dataset)  # simulated before the clock starts
-    found = _collect(bench_recipes(names, range(first_seed, first_seed + seeds)), results)
+    if models is not None:
+        models.mkdir(parents=True, exist_ok=True)
+    found = _collect(bench_recipes(names, range(first_seed, first_seed + seeds), models), results)
     if as_json:
         print_json([result.to_dict() for result in found])
         return

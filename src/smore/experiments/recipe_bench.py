@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -57,15 +58,20 @@ class RecipeResult:
         return asdict(self)
 
 
-def bench_recipes(presets: Sequence[str], seeds: Sequence[int]) -> Iterator[RecipeResult]:
+def bench_recipes(
+    presets: Sequence[str], seeds: Sequence[int], models: Path | None = None
+) -> Iterator[RecipeResult]:
     """Fit every preset with every seed, each in a process of its own, then the medians.
 
     The time to the paper's error is measured with seed 0.
+
+    Args:
+        models: folder to keep the fitted models in, as `PRESET-SEED.smore`.
     """
     for name in presets:
         runs = []
         for seed in seeds:
-            run = _alone(_run, name, seed)
+            run = _alone(_run, name, seed, models)
             if seed == 0:
                 short_seconds, short_steps = _alone(_time_to_paper, name, seed)
                 run = replace(
@@ -107,10 +113,12 @@ def _with_threads(num_threads: int, function: Any, arguments: tuple[Any, ...]) -
     return function(*arguments)
 
 
-def _run(name: str, seed: int) -> RecipeResult:
+def _run(name: str, seed: int, models: Path | None) -> RecipeResult:
     benchmark = datasets.load(preset(name).dataset)
     model = SMORE.from_preset(name, seed=seed).fit(benchmark.train)
     peak_megabytes = _peak_megabytes()
+    if models is not None:
+        model.save(models / f"{name}-{seed}.smore")
     scores = model.evaluate(benchmark.test)
     record = model.surrogate_.description.training
     claim = ROLLOUT_CLAIMS[name]
