@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from smore import datasets
 from smore.data import Trajectories
 from smore.datasets import Benchmark
+from smore.dynamics import LatentDynamics, step_map
 from smore.model import SMORE
 from smore.presets import preset
+from smore.stability.certify import certify_dynamics
+from smore.stability.stepping import Stepping
 
 NUM_STEPS = 10_000
 STEPS_AT_ONCE = 500
@@ -42,6 +47,10 @@ class CertifiedResult:
         largest_bound: of V over all rollouts that start from test states.
         largest_seen: V over the same rollouts.
         worst_ratio: largest V / bound over all steps of all rollouts, random states included.
+        interval_seconds: to advance all test states by one output interval.
+        rk4_substeps: Runge-Kutta substeps per interval that would be certified as well, for
+            quadratic models that take Strang steps, and
+        rk4_interval_seconds: what these would cost.
     """
 
     preset: str
@@ -60,6 +69,9 @@ class CertifiedResult:
     num_states: int
     num_steps: int
     seconds: float
+    interval_seconds: float
+    rk4_substeps: int | None
+    rk4_interval_seconds: float | None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -105,7 +117,52 @@ def judge(
         num_states=len(states) + len(drawn),
         num_steps=NUM_STEPS,
         seconds=round(model.surrogate_.description.training.seconds, 1),
+        **_costs(model, states),
     )
+
+
+def _costs(model: SMORE, states: NDArray[np.float64]) -> dict[str, Any]:
+    """Time of an interval as the model takes it, and with certified Runge-Kutta steps."""
+    surrogate = model.surrogate_
+    settings, description = surrogate.description.settings, surrogate.description
+    assert settings.time_scale is not None
+    interval = description.time_step / settings.time_scale
+    costs: dict[str, Any] = {
+        "interval_seconds": _seconds(
+            surrogate.dynamics, states, interval, settings.stepping, settings.num_substeps
+        ),
+        "rk4_substeps": None,
+        "rk4_interval_seconds": None,
+    }
+    if settings.stepping == "strang":
+        claims = certify_dynamics(surrogate.dynamics, states, Stepping(interval, "rk4", 1)).claims
+        needed = claims.substeps_needed
+        if needed is not None:
+            costs["rk4_substeps"] = needed
+            costs["rk4_interval_seconds"] = _seconds(
+                surrogate.dynamics, states, interval, "rk4", needed
+            )
+    return costs
+
+
+@torch.no_grad()
+def _seconds(
+    dynamics: LatentDynamics,
+    states: NDArray[np.float64],
+    interval: float,
+    method: str,
+    substeps: int,
+) -> float:
+    """Of one interval for all states, the fastest of three."""
+    start = torch.as_tensor(states)
+    steps = torch.full((len(states), 1), interval, dtype=torch.float64)
+    advance = step_map(dynamics, steps, method=method, substeps=substeps)
+    found = []
+    for _ in range(3):
+        started = time.perf_counter()
+        advance(start, 0)
+        found.append(time.perf_counter() - started)
+    return min(found)
 
 
 def _test_states(model: SMORE, test: Trajectories) -> NDArray[np.float64]:

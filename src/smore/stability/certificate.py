@@ -57,6 +57,7 @@ class Claims(BaseModel):
         condition: ‖F‖ ‖F⁻¹‖.
         map_factor: ρ.
         map_forcing: κ.
+        substeps_needed: with which Runge-Kutta steps of a quadratic model keep the bound, if known.
         step: output interval of the map, model time.
         integrator: what the map is.
         time_unit: what rates and steps are counted in.
@@ -78,6 +79,7 @@ class Claims(BaseModel):
     condition: float | None
     map_factor: float | None
     map_forcing: float | None
+    substeps_needed: int | None = None
     step: float
     integrator: str
     time_unit: str

@@ -125,6 +125,7 @@ def certify_quadratic(
         condition=1.0,
         map_factor=map_claim.factor if centre.dissipates else None,
         map_forcing=map_claim.forcing if centre.dissipates else None,
+        substeps_needed=map_claim.substeps_needed,
         step=stepping.step,
         integrator=str(stepping),
         time_unit=stepping.time_unit,
@@ -191,6 +192,7 @@ class _MapClaim:
     forcing: float | None
     radius: float
     detail: str
+    substeps_needed: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -221,13 +223,13 @@ def _certify_map(
     if needed is None or needed > stepping.substeps:
         more = "no number of substeps is known to" if needed is None else f"{needed} substeps would"
         return _MapClaim(
-            None, None, radius, f"{stepping.substeps} per interval are too few; {more}"
+            None, None, radius, f"{stepping.substeps} per interval are too few; {more}", needed
         )
     step = stepping.step / stepping.substeps
     error = majorant.local_error(radius, step, tableau)
     factor, forcing = _compound(centre, step, stepping.substeps, error, 0.0)
     detail = f"the local error is below what the ODE loses per step ({needed} substeps suffice)"
-    return _MapClaim(factor, forcing, radius, detail)
+    return _MapClaim(factor, forcing, radius, detail, needed)
 
 
 def _strang_claim(centre: _Centre, dim: int, stepping: Stepping) -> _MapClaim:
