@@ -16,6 +16,7 @@ from smore.errors import DataError
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
 ZARR_SUFFIX = ".zarr"
+CSV_SUFFIX = ".csv"  # observations only
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def open_dataset(path: str | PathLike[str]) -> Iterator[xr.Dataset]:
     Raises:
         DataError: there is no such file, or it is not NetCDF or Zarr.
     """
-    path = _known(path)
+    path = require_data_format(path)
     if not path.exists():
         raise DataError(f"there is no file {path}")
     try:
@@ -42,7 +43,7 @@ def open_dataset(path: str | PathLike[str]) -> Iterator[xr.Dataset]:
 
 def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
     """Write a file that is either complete or not there; an older one is replaced at the end."""
-    path = _known(path)
+    path = require_data_format(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
@@ -56,7 +57,8 @@ def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
         _remove(unfinished)
 
 
-def _known(path: str | PathLike[str]) -> Path:
+def require_data_format(path: str | PathLike[str]) -> Path:
+    """Refuse a file name that is neither NetCDF nor Zarr, before any work is done."""
     path = Path(path)
     if path.suffix not in (*NETCDF_SUFFIXES, ZARR_SUFFIX):
         known = ", ".join((*NETCDF_SUFFIXES, ZARR_SUFFIX))

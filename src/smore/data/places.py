@@ -23,7 +23,7 @@ from smore.data.space import GEOMETRIES, Geometry
 from smore.data.validation import require_distinct
 from smore.errors import DataError
 
-_NAMES = {"latitude": ("lat", "latitude"), "longitude": ("lon", "longitude")}
+ANGLE_NAMES = {"latitude": ("lat", "latitude"), "longitude": ("lon", "longitude")}
 _UNITS = {
     "latitude": ("degrees_north", "degree_north", "degrees_N", "degree_N"),
     "longitude": ("degrees_east", "degree_east", "degrees_E", "degree_E"),
@@ -161,9 +161,9 @@ def _latitude_first(dataset: xr.Dataset, names: list[str], ordered: bool) -> lis
 
 
 def _angle(name: abc.Hashable, variable: xr.Variable | xr.DataArray) -> str | None:
-    for angle in _NAMES:
+    for angle in ANGLE_NAMES:
         if (
-            str(name).lower() in _NAMES[angle]
+            str(name).lower() in ANGLE_NAMES[angle]
             or variable.attrs.get("standard_name") == angle
             or variable.attrs.get("units") in _UNITS[angle]
         ):
