@@ -16,7 +16,9 @@ from scipy.linalg import block_diag, expm
 
 from smore import SMORE, Trajectories
 from smore.data import Channel
+from smore.dynamics import StepError
 from smore.inference import LatentPrior
+from smore.inference.model_error import ModelError
 from smore.stability.certify import certify_dynamics
 from smore.stability.stepping import Stepping
 
@@ -99,7 +101,17 @@ def planted(data: Trajectories, **settings: object) -> SMORE:
         certificate=certify_dynamics(
             surrogate.dynamics, states, Stepping(step, model.settings.stepping, 1)
         ),
-        prior=LatentPrior(torch.zeros(2 * NUM_MODES, dtype=torch.float64), factor),
-        description=description.model_copy(update={"noise_variance": (1e-12, 1e-12)}),
+        priors=(LatentPrior(torch.zeros(2 * NUM_MODES, dtype=torch.float64), factor),),
+        error=ModelError(
+            floor=torch.full((2,), 1e-12, dtype=torch.float64),
+            share=torch.zeros(2, dtype=torch.float64),
+            step=StepError(torch.zeros_like(factor), 0.0, step),
+        ),
+        description=description.model_copy(
+            update={
+                "noise_variance": (1e-12, 1e-12),
+                "latent_radius": float(np.linalg.norm(states, axis=1).max()),
+            }
+        ),
     )
     return model

@@ -47,7 +47,7 @@ class Description(BaseModel):
         time_step: median step of the training data, in the data's units.
         horizon: snapshots in the longest training rollout.
         residual_variance: per channel, mean squared decoder residual, normalised units.
-        noise_variance: per channel, scatter about the decoder that inference assumes.
+        noise_variance: per channel, scatter about the decoder that inference assumes of new data.
         training_variance: per channel, variance over the training data, the data's units.
         latent_radius: largest distance of a training latent from their mean.
         mesh: layout of the training mesh if all sequences shared one.

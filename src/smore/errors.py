@@ -59,3 +59,7 @@ class HiddenFrequencyWarning(UserWarning):
 
 class OutsideDomainWarning(UserWarning):
     """Coordinates lie outside the domain the model was trained on."""
+
+
+class UnobservedWarning(UserWarning):
+    """A good part of an inferred state was not observed but assumed."""

@@ -9,18 +9,27 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from smore.data import Clock, Mesh, Missing, Sequence, Trajectories, require_snapshots
+from smore.data import Mesh, Missing, Trajectories, require_snapshots
+from smore.data.files import CSV_SUFFIX
+from smore.data.numbered import numbered_fields
 from smore.data.quadrature import scattered_mesh
+from smore.data.tables import read_observations
 from smore.device import resolve_device
-from smore.errors import DataError, NotFittedError
+from smore.errors import DataError, NotFittedError, SettingsError, UnobservedWarning
 from smore.evaluation import Evaluation
+from smore.forecasting import forecast_dataset
 from smore.inference import FitMethod, LatentState
+from smore.inference.sensor_plan import SensorPlan, plan_sensors
+from smore.inference.unseen import unseen_directions
+from smore.model_file import load_surrogate, save_surrogate
 from smore.networks import count_parameters
 from smore.presets import preset_settings
 from smore.settings import Settings
@@ -28,7 +37,7 @@ from smore.stability.certificate import Certificate
 from smore.stability.decoder_constants import DecoderConstants, decoder_constants
 from smore.stability.forecast_bound import ForecastBound, forecast_bound
 from smore.stability.modes import DynamicModes, dynamic_modes
-from smore.surrogate import Surrogate
+from smore.surrogate import Noise, Surrogate
 from smore.training import train
 from smore.training.preparation import assemble, prepare
 
@@ -100,25 +109,39 @@ class SMORE:
         return self
 
     def infer(
-        self, observations: Data, *, method: FitMethod = "posterior", missing: Missing = "refuse"
+        self,
+        observations: Data,
+        *,
+        method: FitMethod = "posterior",
+        noise: Noise = None,
+        missing: Missing = "refuse",
     ) -> LatentState:
         """The reduced state behind the first snapshot of every sequence of observations.
 
         Args:
-            observations: values at any points, of some or all channels.
+            observations: values at any points, of some or all channels; also a CSV file, with a
+                column for every coordinate and observed channel and blanks for missing values.
             method: "posterior" (mean and covariance under the prior of the training latents),
                 "least-squares", or "adam" (the paper's fit).
+            noise: standard deviation of the instruments in the data's units, one for all channels
+                or by channel name; None to estimate it from the observations. Only "posterior"
+                makes use of it.
             missing: what to do about missing values in a Dataset or file: "refuse" or "mask".
+
+        Warns:
+            UnobservedWarning: a good part of the state was not observed but assumed.
         """
-        return self._fitted().infer(as_trajectories(observations, missing), method)
+        return self._infer(self.observations(observations, missing=missing), method, noise)
 
     def forecast(
         self,
         observations: Data | LatentState,
         times: ArrayLike,
         *,
-        points: Mesh | ArrayLike | None = None,
+        points: Mesh | list[Mesh] | ArrayLike | None = None,
         method: FitMethod = "posterior",
+        noise: Noise = None,
+        uncertainty: bool = True,
         missing: Missing = "refuse",
     ) -> xr.Dataset:
         """Fields at `times`, from observations of the initial state.
@@ -127,40 +150,61 @@ class SMORE:
             observations: what `infer` takes, or what it returned.
             times: when to forecast, increasing and not before the observations, as the training
                 data tell time (numbers, or dates if they had dates).
-            points: where: a mesh, or coordinates (points, dim). By default the training mesh, or
-                the points of each sequence if the training sequences had different meshes.
+            points: where: a mesh, one for each sequence, or coordinates (points, dim). By default
+                the training mesh, or the points of each sequence if the training sequences had
+                different meshes.
             method: see `infer`.
+            noise: see `infer`.
+            uncertainty: whether a standard deviation comes with every channel; it needs a state
+                with a covariance, that is, method "posterior".
             missing: see `infer`.
 
         Returns:
-            A Dataset with the channels, units and coordinates of the training data.
+            A Dataset with the channels, units and coordinates of the training data; the standard
+            deviation of channel `u` is called `u_std`.
         """
         surrogate = self._fitted()
-        description = surrogate.description
         if isinstance(observations, LatentState):
             state, observed = observations, None
         else:
-            trajectories = surrogate.aligned(as_trajectories(observations, missing))
-            state = surrogate.infer(trajectories, method)
+            trajectories = self.observations(observations, missing=missing)
+            state = self._infer(trajectories, method, noise)
             observed = [sequence.mesh for sequence in trajectories]
         meshes = self._where(points, observed, len(state))
-        given = np.asarray(times)
-        if description.clock.kind == "datetime" and given.dtype.kind in "UO":
-            given = given.astype("datetime64[us]")
-        instants = np.atleast_1d(description.clock.to_numbers(given))
-        latents = surrogate.advance(
-            state, _intervals(state.times.numpy(), instants, description.clock)
-        )[:, 1:]
-        return Trajectories(
-            sequences=tuple(
-                Sequence(instants, surrogate.decode(each, mesh), mesh)
-                for each, mesh in zip(latents, meshes, strict=True)
-            ),
-            channels=description.channels,
-            space=description.space,
-            clock=description.clock,
-            groups=tuple(range(len(state))),
-        ).to_xarray()
+        instants = self._instants(times)
+        return forecast_dataset(surrogate, state, instants, meshes, uncertainty=uncertainty)
+
+    def unseen(
+        self,
+        state: LatentState,
+        *,
+        sequence: int = 0,
+        count: int = 6,
+        points: Mesh | ArrayLike | None = None,
+    ) -> xr.Dataset:
+        """Fields that the observations behind `state` say little or nothing about.
+
+        Args:
+            state: what `infer` returned, with a covariance.
+            sequence: which of its states.
+            count: most fields, those that leave most open first.
+            points: where; by default the training mesh.
+
+        Returns:
+            A Dataset with dimensions (direction, ...space), one prior standard deviation in size;
+            `left` is the share of the prior variance that is still there.
+        """
+        surrogate = self._fitted()
+        if state.covariance is None:
+            raise SettingsError("only method 'posterior' knows what was not seen")
+        left, directions = unseen_directions(surrogate.prior, state.covariance_of(sequence))
+        mesh = self._where(points, None, 1)[0]
+        description = surrogate.description
+        fields = surrogate.decode_departures(directions[:count].numpy(), mesh)
+        fields *= description.normalization.scale_array[:, None]
+        return numbered_fields(
+            fields, mesh, description.channels, description.space, "direction"
+        ).assign_coords(left=("direction", left[:count].numpy()))
 
     def evaluate(
         self,
@@ -168,6 +212,7 @@ class SMORE:
         *,
         observations: Data | None = None,
         method: FitMethod = "posterior",
+        noise: Noise = None,
         missing: Missing = "refuse",
     ) -> Evaluation:
         """Forecast every sequence from its first snapshot and score it against the others.
@@ -177,6 +222,7 @@ class SMORE:
             observations: what is known of the first snapshots, one sequence for each of `data`;
                 by default all of them.
             method: see `infer`.
+            noise: see `infer`.
             missing: see `infer`.
         """
         surrogate = self._fitted()
@@ -190,12 +236,47 @@ class SMORE:
                 "rename the channels"
             )
         trajectories = trajectories.select_channels(names)
-        known = trajectories if observations is None else as_trajectories(observations, missing)
+        known = (
+            trajectories
+            if observations is None
+            else self.observations(observations, missing=missing)
+        )
         if len(known) != len(trajectories):
             raise DataError(
                 f"expected observations of {len(trajectories)} sequences, got {len(known)}"
             )
-        return surrogate.evaluate(trajectories, known, method)
+        return surrogate.evaluate(trajectories, known, method, noise)
+
+    def place_sensors(
+        self,
+        count: int,
+        *,
+        candidates: Mesh | ArrayLike | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+        channels: list[str] | None = None,
+        noise: list[float] | None = None,
+        seed: int = 0,
+    ) -> SensorPlan:
+        """The points from which the model would know its field best, and what they promise.
+
+        Args:
+            count: number of sensors.
+            candidates: where the field is wanted, a mesh or coordinates (points, dim); by default
+                the training mesh.
+            allowed: (candidates,) at which of them a sensor may stand; by default at all.
+            channels: what every sensor measures; by default all channels.
+            noise: standard deviation of the instrument for each of `channels`, in the data's units.
+            seed: of the random placements compared with.
+        """
+        return plan_sensors(
+            self._fitted(),
+            count,
+            candidates=self._where(candidates, None, 1)[0],
+            allowed=allowed,
+            channels=channels,
+            noise=noise,
+            seed=seed,
+        )
 
     def certify(self) -> Certificate:
         """What has been proved about the stability of the dynamics as forecasts iterate them."""
@@ -235,18 +316,22 @@ class SMORE:
         """
         surrogate = self._fitted()
         trajectories = surrogate.aligned(as_trajectories(data, missing))
-        known = trajectories if observations is None else as_trajectories(observations, missing)
+        known = (
+            trajectories
+            if observations is None
+            else self.observations(observations, missing=missing)
+        )
         constants = self.decoder_constants(trajectories.sequences[0].mesh)
         return forecast_bound(surrogate, trajectories, known, method, constants)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file."""
-        self._fitted().save(path)
+        save_surrogate(self._fitted(), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, device: str = "auto") -> Self:
         """Read a model that `save` wrote."""
-        surrogate = Surrogate.load(path, resolve_device(device))
+        surrogate = load_surrogate(path, resolve_device(device))
         model = cls.from_settings(surrogate.description.settings)
         model.surrogate_ = surrogate
         return model
@@ -271,10 +356,45 @@ class SMORE:
             raise NotFittedError("this model is not trained yet: call fit, or SMORE.load a file")
         return self.surrogate_
 
+    def observations(self, data: Data, *, missing: Missing = "refuse") -> Trajectories:
+        """What `infer` makes of `data`: the channels, coordinates and clock of the model."""
+        surrogate = self._fitted()
+        if isinstance(data, str | os.PathLike) and Path(data).suffix == CSV_SUFFIX:
+            description = surrogate.description
+            data = read_observations(
+                data,
+                space=description.space,
+                channels=description.channels,
+                clock=description.clock,
+            )
+        return surrogate.aligned(as_trajectories(data, missing))
+
+    def _infer(self, observations: Trajectories, method: FitMethod, noise: Noise) -> LatentState:
+        state = self._fitted().infer(observations, method, noise)
+        doubt = state.warning()
+        if doubt is not None:
+            warnings.warn(doubt, UnobservedWarning, stacklevel=3)
+        return state
+
+    def _instants(self, times: ArrayLike) -> NDArray[np.float64]:
+        """Times as the training data tell them -> numbers."""
+        clock = self.surrogate_.description.clock
+        given = np.asarray(times)
+        if clock.kind == "datetime" and given.dtype.kind in "UO":
+            given = given.astype("datetime64[us]")
+        return np.atleast_1d(clock.to_numbers(given))
+
     def _where(
-        self, points: Mesh | ArrayLike | None, observed: list[Mesh] | None, num_states: int
+        self,
+        points: Mesh | list[Mesh] | ArrayLike | None,
+        observed: list[Mesh] | None,
+        num_states: int,
     ) -> list[Mesh]:
         """The mesh of each forecast."""
+        if isinstance(points, list) and all(isinstance(each, Mesh) for each in points):
+            if len(points) != num_states:
+                raise DataError(f"expected {num_states} meshes to forecast on, got {len(points)}")
+            return points
         if points is not None:
             return [self._mesh_of(points)] * num_states
         if self.surrogate_.mesh is not None:
@@ -283,7 +403,7 @@ class SMORE:
             raise DataError("this model was trained on several meshes: say where with `points`")
         return observed
 
-    def _mesh_of(self, points: Mesh | ArrayLike) -> Mesh:
+    def _mesh_of(self, points: Mesh | list[Mesh] | ArrayLike) -> Mesh:
         space = self.surrogate_.description.space
         try:
             coords = np.asarray(points.coords if isinstance(points, Mesh) else points, float)
@@ -311,24 +431,3 @@ def as_trajectories(data: Data, missing: Missing = "refuse") -> Trajectories:
             "arrays go through Trajectories.from_arrays"
         )
     return Trajectories.open(data, missing=missing)
-
-
-def _intervals(
-    starts: NDArray[np.float64], instants: NDArray[np.float64], clock: Clock
-) -> NDArray[np.float64]:
-    """(states, n) times between the states and the instants, none negative."""
-    if (
-        instants.ndim != 1
-        or not len(instants)
-        or not np.isfinite(instants).all()
-        or not (np.diff(instants) > 0).all()
-        or instants[0] < starts.max()
-    ):
-        latest, given = clock.to_values(starts.max()), clock.to_values(instants)
-        raise DataError(
-            f"forecast times must be finite, increase and not lie before the observations (at "
-            f"{latest}), got {', '.join(map(str, given.ravel())) or 'none'}"
-        )
-    return np.diff(
-        np.column_stack([starts, np.broadcast_to(instants, (len(starts), len(instants)))])
-    )

@@ -6,44 +6,50 @@ numbers mean to the user. Immutable: training makes it, everything else only ask
 
 from __future__ import annotations
 
-import os
+import math
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from smore.data import Block, Mesh, Trajectories, make_blocks
 from smore.data.timeline import Timeline
 from smore.decoder import Decoder
 from smore.description import Description
-from smore.dynamics import LatentDynamics, forecast_latents, rollout, step_map
-from smore.errors import DataError, DivergenceError, ForecastRangeWarning, ModelFileError
+from smore.dynamics import (
+    LatentDynamics,
+    StepPlan,
+    forecast_covariances,
+    forecast_path,
+    rollout,
+    step_map,
+)
+from smore.errors import (
+    DataError,
+    DivergenceError,
+    ForecastRangeWarning,
+    SettingsError,
+)
 from smore.evaluation import Evaluation, evaluate_latents
-from smore.inference import FitMethod, LatentPrior, LatentState, infer_states
+from smore.inference import FitMethod, LatentPrior, LatentState, infer_states, normal_equations
+from smore.inference.border import check_observations
+from smore.inference.model_error import ModelError, channel_blocks, field_variance
+from smore.inference.noise import estimate_noise
+from smore.inference.observability import observabilities
 from smore.inference.observations import align
-from smore.networks import build_decoder, build_dynamics
-from smore.stability.certificate import Certificate, Claims
-from smore.storage import load_file, save_file
+from smore.stability.certificate import Certificate
+
+Noise = float | Mapping[str, float] | None
 
 # Where the decoder reproduces the training data to round-off, observations are still no better
 # than single precision.
 LEAST_NOISE = 1e-14
 # Latents this many times as far out as any training latent are not a forecast any more.
 FAR = 3.0
-
-
-class StoredText(BaseModel):
-    """What a model file says in words and numbers, beside its tensors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    description: Description
-    claims: Claims
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +60,8 @@ class Surrogate:
         decoder: any coordinates -> (offset, modes).
         dynamics: vector field of the reduced state, in float64 on the CPU: states are small, and
             what is certified is what is iterated.
-        prior: distribution of the training latents.
+        priors: distribution of the training latents, and, if there were many, of first ones.
+        error: what the model gets wrong even when it knows the state.
         description: settings, units, normalisation, training record.
         mesh: the training mesh, if all sequences shared one of moderate size.
         certificate: what has been proved about the dynamics as they are iterated.
@@ -62,28 +69,75 @@ class Surrogate:
 
     decoder: Decoder
     dynamics: LatentDynamics
-    prior: LatentPrior
+    priors: tuple[LatentPrior, ...]
+    error: ModelError
     description: Description
     mesh: Mesh | None
     certificate: Certificate
 
-    def infer(self, observations: Trajectories, method: FitMethod) -> LatentState:
-        """The states behind the first snapshot of every sequence."""
+    @property
+    def prior(self) -> LatentPrior:
+        """Distribution of all training latents."""
+        return self.priors[0]
+
+    def infer(
+        self, observations: Trajectories, method: FitMethod, noise: Noise = None
+    ) -> LatentState:
+        """The states behind the first snapshot of every sequence.
+
+        Args:
+            observations: aligned or not.
+            method: see `infer_states`.
+            noise: standard deviation of the instruments, see `SMORE.infer`.
+        """
         settings = self.description.settings
         first = self.aligned(observations).leading(1)
+        check_observations(first, self.description.coordinate_map)
         self.warn_outside(sequence.mesh for sequence in first)
-        noise = torch.tensor(self.description.noise_variance, dtype=torch.float64)
-        return infer_states(
-            self.decoder,
-            self.blocks(first),
+        least = self.least_noise()
+        instruments = self.noise_of(noise)  # refused before any work
+        blocks = self.blocks(first)
+        equations = normal_equations(self.decoder, blocks, settings.chunk_size)
+        if instruments is not None:
+            least = least + instruments
+        elif method == "posterior":
+            least = estimate_noise(equations, least)
+        state = infer_states(
+            equations,
             torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
             method=method,
-            prior=self.prior,
-            noise=noise.clamp(min=LEAST_NOISE),
+            priors=self.priors,
+            noise=least,
             num_steps=settings.final_fit_steps,
             rate=settings.fit_rate,
-            chunk_size=settings.chunk_size,
         )
+        return replace(state, observability=observabilities(self.decoder, blocks))
+
+    def least_noise(self) -> Tensor:
+        """(channels,) variance of values about the decoder without any instrument, normalised."""
+        noise = torch.tensor(self.description.noise_variance, dtype=torch.float64)
+        return noise.clamp(min=LEAST_NOISE)
+
+    def noise_of(self, noise: Noise) -> Tensor | None:
+        """(channels,) variance of the instruments, normalised units; None to estimate it."""
+        if noise is None:
+            return None
+        names = [channel.name for channel in self.description.channels]
+        given = noise if isinstance(noise, Mapping) else dict.fromkeys(names, noise)
+        unknown = sorted(set(given) - set(names))
+        if unknown:
+            raise SettingsError(
+                f"noise was given for {', '.join(unknown)}; the model knows the channels "
+                f"{', '.join(names)}"
+            )
+        for name, value in given.items():
+            if not 0 <= value < math.inf:
+                raise SettingsError(
+                    f"the noise of '{name}' is a standard deviation in the data's units, finite "
+                    f"and not negative, got {value}"
+                )
+        deviations = torch.tensor([float(given.get(name, 0.0)) for name in names]).double()
+        return (deviations / torch.tensor(self.description.normalization.scale)).square()
 
     @torch.no_grad()
     def advance(self, state: LatentState, intervals: NDArray[np.float64]) -> Tensor:
@@ -92,16 +146,50 @@ class Surrogate:
         Raises:
             DivergenceError: they overflow.
         """
+        return self._path(state, intervals)[0]
+
+    @torch.no_grad()
+    def advance_uncertain(
+        self, state: LatentState, intervals: NDArray[np.float64]
+    ) -> tuple[Tensor, Tensor]:
+        """`advance`, and covariances (states or 1, n + 1, channels, p, p) of each channel.
+
+        Args:
+            state: with a covariance.
+            intervals: (states, n).
+        """
+        assert state.covariance is not None
+        latents, path, plan = self._path(state, intervals)
         settings = self.description.settings
-        assert settings.time_scale is not None
-        latents = forecast_latents(
+        covariances = forecast_covariances(
             self.dynamics,
-            state.flat,
-            torch.as_tensor(intervals / settings.time_scale),
-            longest_step=self.description.time_step / settings.time_scale,
+            path,
+            plan,
+            state.covariance,
+            self.error.step,
             method=settings.stepping,
             substeps=settings.num_substeps,
         )
+        return latents, channel_blocks(covariances, latents.shape[2])
+
+    def _path(
+        self, state: LatentState, intervals: NDArray[np.float64]
+    ) -> tuple[Tensor, Tensor, StepPlan]:
+        """Latents to decode, and the path (states, steps + 1, r) of the steps between them."""
+        settings = self.description.settings
+        assert settings.time_scale is not None
+        plan = StepPlan.of(
+            torch.as_tensor(intervals / settings.time_scale),
+            self.description.time_step / settings.time_scale,
+        )
+        path = forecast_path(
+            self.dynamics,
+            state.flat,
+            plan,
+            method=settings.stepping,
+            substeps=settings.num_substeps,
+        )
+        latents = path[:, plan.outputs]
         decodable = latents.to(next(self.decoder.parameters()))
         if not bool(torch.isfinite(decodable).all()):
             raise DivergenceError(
@@ -110,7 +198,7 @@ class Surrogate:
                 part="forecast",
             )
         self._warn_beyond(latents)
-        return decodable.unflatten(-1, (-1, self.decoder.latent_dim))
+        return decodable.unflatten(-1, (-1, self.decoder.latent_dim)), path, plan
 
     @torch.no_grad()
     def iterate(self, states: NDArray[np.float64], num_steps: int) -> NDArray[np.float64]:
@@ -146,22 +234,66 @@ class Surrogate:
         """Fields (..., channels, points) in the data's units from latents (..., channels, p)."""
         self.warn_outside([mesh])
         fields = np.empty((*latents.shape[:-1], mesh.num_points), dtype=np.float32)
-        size = self.description.settings.chunk_size or mesh.num_points
-        for start in range(0, mesh.num_points, size):
-            chunk = slice(start, start + size)
-            coords = torch.as_tensor(self.description.coordinate_map(mesh.coords[chunk]))
-            decoded = self.decoder.basis(coords.to(latents)).decode(latents).cpu().numpy()
+        for chunk, coords in self._chunks(mesh):
+            decoded = self.decoder.basis(coords).decode(latents.to(coords)).cpu().numpy()
             fields[..., chunk] = self.description.normalization.undo(decoded)
         return fields
 
+    @torch.no_grad()
+    def decode_departures(self, departures: NDArray, mesh: Mesh) -> NDArray:
+        """What departures (n, r) of the latents, real or complex, change: no offset, normalised.
+
+        Returns:
+            (n, channels, points).
+        """
+        self.warn_outside([mesh])
+        codes = departures.reshape(len(departures), -1, self.decoder.latent_dim)
+        fields = np.empty((*codes.shape[:2], mesh.num_points), dtype=codes.dtype)
+        for chunk, coords in self._chunks(mesh):
+            modes = self.decoder.basis(coords).modes.to("cpu", torch.float64)
+            fields[..., chunk] = codes @ modes.numpy().T
+        return fields
+
+    @torch.no_grad()
+    def deviation(self, covariances: Tensor, mesh: Mesh) -> NDArray[np.float32]:
+        """Standard deviations (..., channels, points) of fields, in the data's units.
+
+        Of latents (..., channels, p, p) and of what the decoder misses, together.
+        """
+        num_channels = covariances.shape[-3]
+        prior = channel_blocks(self.prior.covariance, num_channels)
+        scale = self.description.normalization.scale_array[:, None]
+        fields = np.empty((*covariances.shape[:-2], mesh.num_points), dtype=np.float32)
+        for chunk, coords in self._chunks(mesh):
+            modes = self.decoder.basis(coords).modes.to("cpu", torch.float64)
+            missed = self.error.residual_variance(field_variance(modes, prior))
+            variance = field_variance(modes, covariances) + missed
+            fields[..., chunk] = variance.sqrt().numpy() * scale
+        return fields
+
+    def _chunks(self, mesh: Mesh) -> Iterator[tuple[slice, Tensor]]:
+        """Slices of the points of `mesh` with their decoder coordinates."""
+        size = self.description.settings.chunk_size or mesh.num_points
+        weight = next(self.decoder.parameters())
+        for start in range(0, mesh.num_points, size):
+            chunk = slice(start, start + size)
+            yield (
+                chunk,
+                torch.as_tensor(self.description.coordinate_map(mesh.coords[chunk])).to(weight),
+            )
+
     def evaluate(
-        self, trajectories: Trajectories, observations: Trajectories, method: FitMethod
+        self,
+        trajectories: Trajectories,
+        observations: Trajectories,
+        method: FitMethod,
+        noise: Noise = None,
     ) -> Evaluation:
         """Forecast every sequence from `observations` of its first snapshot and score the rest."""
         description = self.description
         trajectories = self.aligned(trajectories)
         timeline = Timeline.of(trajectories, 1.0)
-        state = self.infer(observations, method)
+        state = self.infer(observations, method, noise)
         starts = torch.tensor([sequence.times[0] for sequence in trajectories])
         if not torch.equal(starts, state.times):
             raise DataError("the observations are not of the time of each first snapshot")
@@ -197,67 +329,3 @@ class Surrogate:
             self.description.coordinate_map,
             device=next(self.decoder.parameters()).device,
         )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file."""
-        tensors = {f"decoder.{name}": value for name, value in self.decoder.state_dict().items()}
-        for name, value in self.dynamics.state_dict().items():
-            tensors[f"dynamics.{name}"] = value
-        tensors |= {"prior.mean": self.prior.mean, "prior.factor": self.prior.factor}
-        tensors["certificate.centre"] = torch.tensor(self.certificate.centre)
-        tensors["certificate.factor"] = torch.tensor(self.certificate.factor)
-        if self.mesh is not None:
-            tensors["mesh.coords"] = torch.tensor(self.mesh.coords)
-            tensors["mesh.weights"] = torch.tensor(self.mesh.weights)
-        text = StoredText(description=self.description, claims=self.certificate.claims)
-        save_file(path, tensors, text.model_dump_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], device: torch.device) -> Surrogate:
-        """Read what `save` wrote."""
-        tensors, text = load_file(path)
-        try:
-            stored = StoredText.model_validate_json(text)
-            return cls._from_tensors(tensors, stored, device)
-        except (ValidationError, KeyError, RuntimeError, ValueError) as error:
-            reason = str(error).splitlines()[0]
-            raise ModelFileError(f"{path} does not describe a model: {reason}") from None
-
-    @classmethod
-    def _from_tensors(
-        cls, tensors: dict[str, Tensor], stored: StoredText, device: torch.device
-    ) -> Surrogate:
-        description = stored.description
-        decoder = build_decoder(description.settings, description.coordinate_map.decoder_dim)
-        dynamics = build_dynamics(description.settings, len(description.channels)).double()
-        decoder.load_state_dict(_part(tensors, "decoder."))
-        dynamics.load_state_dict(_part(tensors, "dynamics."))
-        mesh = None
-        if description.mesh is not None:
-            mesh = Mesh(
-                tensors["mesh.coords"].numpy(),
-                tensors["mesh.weights"].numpy(),
-                description.mesh.dims,
-                description.mesh.shape,
-                description.mesh.coordinate_dims,
-            )
-        return cls(
-            decoder.to(device),
-            dynamics,
-            LatentPrior(tensors["prior.mean"], tensors["prior.factor"]),
-            description,
-            mesh,
-            Certificate(
-                stored.claims,
-                tensors["certificate.centre"].numpy(),
-                tensors["certificate.factor"].numpy(),
-            ),
-        )
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix)
-    }

@@ -92,6 +92,37 @@ def test_a_forecast_at_points_of_a_file(folder):
     assert forecast.sizes["time"] == 10
 
 
+def test_a_table_of_sensors_becomes_fields_with_error_bars(folder):
+    x, y = np.random.default_rng(0).random((2, 60))
+    heights = waves(1, 1, 3)["height"].values[0, 0]
+    rows = [f"{a},{b},{h}" for a, b, h in zip(x[:15], y[:15], heights[:15], strict=True)]
+    (folder / "sensors.csv").write_text("\n".join(["x,y,height", *rows, f"{x[15]},{y[15]},"]))
+    printed, _ = smore(
+        *("forecast", "flow.smore", "sensors.csv", "--noise", "height=0.01", "--json"),
+        *("-o", "table.nc", "--figure", "table.png"),
+        folder=folder,
+    )
+    told = json.loads(printed)
+    assert told["observed_values"] == [15]  # the last one is blank
+    assert 0 < told["determined"][0] <= 15
+    forecast = xr.open_dataset(folder / "table.nc")
+    assert (forecast["height_std"] > 0).all()
+    assert forecast["height"].attrs["ancillary_variables"] == "height_std"
+    assert (folder / "table.png").stat().st_size > 10_000
+
+
+def test_a_forecast_tells_what_the_observations_determine(folder):
+    printed, _ = smore("forecast", "flow.smore", "sensors.nc", folder=folder)
+    for words in ("observed values per sequence", "observability c_S of height", "left open"):
+        assert words in printed
+
+
+def test_too_few_sensors_are_warned_about_in_words(folder):
+    (folder / "one.csv").write_text("x,y,height\n0.5,0.5,3.1\n")
+    _, warned = smore("forecast", "flow.smore", "one.csv", "-o", "one.nc", folder=folder)
+    assert "was not observed but assumed: 1 observed values" in warned
+
+
 def test_a_single_long_sequence_needs_no_settings(folder):
     printed, _ = smore(
         "fit", "long.nc", "-o", "long.smore", "--decoder-steps", "20", "--json", folder=folder
@@ -129,6 +160,10 @@ def test_nine_presets_with_the_papers_parameter_counts(folder):
         (["fit", "--preset", "waves"], "wave-koopman"),
         (["evaluate", "flow.nc", "test.nc"], "flow.nc"),
         (["forecast", "flow.smore", "sensors.nc", "--times", "soon"], "START:STOP:STEP"),
+        (["forecast", "flow.smore", "sensors.nc", "--noise", "-1"], "not negative"),
+        (["forecast", "flow.smore", "sensors.nc", "--noise", "loud"], "--noise"),
+        (["forecast", "flow.smore", "sensors.nc", "-o", "fields.txt"], "fields.txt"),
+        (["forecast", "flow.smore", "sensors.nc", "--figure", "fields.txt"], "fields.txt"),
         (["data", "generate", "wave", "--resolution", "1"], "resolution"),
     ],
 )

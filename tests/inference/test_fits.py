@@ -91,44 +91,48 @@ KINDS = ["full", "masked", "one channel", "few points", "nothing"]
 def test_posterior_is_gaussian_conditioning(kind):
     """μ + Σ Hᵀ (H Σ Hᵀ + R)⁻¹ (y - H μ) and Σ - Σ Hᵀ (H Σ Hᵀ + R)⁻¹ H Σ."""
     decoder, prior, block = random_decoder(), random_prior(), random_block(kind)
-    mean, covariance = posterior(one_problem(decoder, block), prior, NOISE)
+    found = posterior(one_problem(decoder, block), prior, NOISE)
     for snapshot in range(SNAPSHOTS):
         design, targets, noise = stacked(decoder, block, snapshot)
-        gain = (
-            prior.covariance
-            @ design.T
-            @ torch.linalg.inv(design @ prior.covariance @ design.T + noise.diag())
-        )
+        spread = design @ prior.covariance @ design.T + noise.diag()
+        gain = prior.covariance @ design.T @ torch.linalg.inv(spread)
         expected = prior.mean + gain @ (targets - design @ prior.mean)
-        torch.testing.assert_close(mean[snapshot].flatten(), expected, rtol=1e-9, atol=1e-10)
+        torch.testing.assert_close(found.mean[snapshot].flatten(), expected, rtol=1e-9, atol=1e-10)
         torch.testing.assert_close(
-            covariance.expand(SNAPSHOTS, -1, -1)[snapshot],
+            found.covariance.expand(SNAPSHOTS, -1, -1)[snapshot],
             prior.covariance - gain @ design @ prior.covariance,
             rtol=1e-9,
             atol=1e-10,
         )
+        # Every value that is observed exactly would determine one direction.
+        used = torch.linalg.solve(spread, design @ prior.covariance @ design.T).trace()
+        assert float(found.determined[snapshot]) == pytest.approx(float(used), abs=1e-8)
+        if len(targets):
+            marginal = torch.distributions.MultivariateNormal(design @ prior.mean, spread)
+            likely = float(marginal.log_prob(targets))
+        else:
+            likely = 0.0
+        assert float(found.log_evidence[snapshot]) == pytest.approx(likely, rel=1e-9, abs=1e-9)
 
 
 def test_no_observations_leave_the_prior():
     prior = random_prior()
-    mean, covariance = posterior(
-        one_problem(random_decoder(), random_block("nothing")), prior, NOISE
-    )
-    torch.testing.assert_close(mean.flatten(1), prior.mean.expand(SNAPSHOTS, -1))
-    torch.testing.assert_close(covariance, prior.covariance[None])  # all share it
+    found = posterior(one_problem(random_decoder(), random_block("nothing")), prior, NOISE)
+    torch.testing.assert_close(found.mean.flatten(1), prior.mean.expand(SNAPSHOTS, -1))
+    torch.testing.assert_close(found.covariance, prior.covariance[None])  # all share it
 
 
 def test_directions_without_prior_variance_keep_the_prior_mean():
     prior = random_prior()
     factor = prior.factor.clone()
     factor[2] = 0.0
-    mean, covariance = posterior(
+    found = posterior(
         one_problem(random_decoder(), random_block()), LatentPrior(prior.mean, factor), NOISE
     )
     torch.testing.assert_close(
-        mean.flatten(1)[:, 2], prior.mean[2].expand(SNAPSHOTS), rtol=0, atol=1e-12
+        found.mean.flatten(1)[:, 2], prior.mean[2].expand(SNAPSHOTS), rtol=0, atol=1e-12
     )
-    assert float(covariance[..., 2, :].abs().max()) < 1e-12
+    assert float(found.covariance[..., 2, :].abs().max()) < 1e-12
 
 
 @pytest.mark.parametrize("kind", ["full", "masked"])
@@ -139,7 +143,7 @@ def test_a_flat_prior_gives_least_squares(kind):
     errors = []
     for width in (1e2, 1e4):
         prior = LatentPrior(random_prior().mean, width * wide)
-        mean, _ = posterior(equations, prior, NOISE)
+        mean = posterior(equations, prior, NOISE).mean
         errors.append(float((mean - least_squares(equations)).norm()))
     assert errors[1] < 1e-3
     assert errors[1] == pytest.approx(errors[0] / 1e4, rel=0.05)  # the prior's precision
@@ -154,7 +158,7 @@ def test_another_observation_never_adds_variance():
     for share in (0.1, 0.3, 0.6, 1.0):
         block = random_block("masked")
         block.observed.copy_(order < share)
-        _, covariance = posterior(one_problem(decoder, block), prior, NOISE)
+        covariance = posterior(one_problem(decoder, block), prior, NOISE).covariance
         drop = torch.linalg.eigvalsh(before - covariance)
         assert float(drop.min()) > -1e-10
         assert float(torch.linalg.eigvalsh(covariance).min()) > -1e-10

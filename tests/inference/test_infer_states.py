@@ -8,7 +8,7 @@ import torch
 from smore.data import Block
 from smore.decoder import FilterNetwork
 from smore.errors import SettingsError
-from smore.inference import FIT_METHODS, LatentPrior, infer_states
+from smore.inference import FIT_METHODS, LatentPrior, infer_states, normal_equations
 
 CHANNELS, DIM = 2, 3
 NOISE = torch.tensor([0.1, 0.2], dtype=torch.float64)
@@ -58,16 +58,17 @@ def alone(data, position):
 def test_a_snapshot_among_others_is_inferred_as_if_alone(decoder, prior, method):
     blocks = [block([4, 0, 2], 9, False, 2), block([3, 1], 12, True, 3)]
     times = torch.arange(5.0)
-    together = infer_states(decoder, blocks, times, method=method, prior=prior, noise=NOISE)
+    together = infer_states(
+        normal_equations(decoder, blocks), times, method=method, priors=[prior], noise=NOISE
+    )
     assert torch.equal(together.times, times)
     for data in blocks:
         for position, snapshot in enumerate(data.snapshots.tolist()):
             single = infer_states(
-                decoder,
-                [alone(data, position)],
+                normal_equations(decoder, [alone(data, position)]),
                 times[:1],
                 method=method,
-                prior=prior,
+                priors=[prior],
                 noise=NOISE,
             )
             torch.testing.assert_close(together.mean[snapshot], single.mean[0])
@@ -81,7 +82,9 @@ def test_a_snapshot_among_others_is_inferred_as_if_alone(decoder, prior, method)
 def test_diagnostics_are_those_of_the_observed_values(decoder, prior):
     data = block([0, 1], 9, True, 4)
     data.observed[:, 3] = False  # the second channel of the second snapshot
-    state = infer_states(decoder, [data], torch.zeros(2), prior=prior, noise=NOISE)
+    state = infer_states(
+        normal_equations(decoder, [data]), torch.zeros(2), priors=[prior], noise=NOISE
+    )
     fields = decoder.basis(data.coords).decode(state.mean.flatten(0, 1)).detach()
     for column in range(4):
         seen = [point for point in range(9) if data.observed[point, column]]
@@ -100,7 +103,9 @@ def test_diagnostics_are_those_of_the_observed_values(decoder, prior):
 @pytest.mark.parametrize("masked", [False, True])
 def test_standard_deviations_are_roots_of_the_diagonal(decoder, prior, masked):
     data = block([1, 0], 9, masked, 5)
-    state = infer_states(decoder, [data], torch.zeros(2), prior=prior, noise=NOISE)
+    state = infer_states(
+        normal_equations(decoder, [data]), torch.zeros(2), priors=[prior], noise=NOISE
+    )
     assert state.standard_deviation.shape == state.mean.shape
     covariance = state.covariance.expand(2, -1, -1)
     for number in range(2):
@@ -111,11 +116,44 @@ def test_standard_deviations_are_roots_of_the_diagonal(decoder, prior, masked):
 
 @pytest.mark.parametrize("method", ["least-squares", "adam"])
 def test_only_the_posterior_claims_an_uncertainty(decoder, method):
-    state = infer_states(decoder, [block([0], 9, False, 6)], torch.zeros(1), method=method)
+    state = infer_states(
+        normal_equations(decoder, [block([0], 9, False, 6)]), torch.zeros(1), method=method
+    )
     assert state.covariance is None
     assert state.standard_deviation is None
 
 
 def test_an_unknown_method_lists_the_known_ones(decoder):
     with pytest.raises(SettingsError, match=", ".join(FIT_METHODS)):
-        infer_states(decoder, [block([0], 9, False, 7)], torch.zeros(1), method="kriging")
+        infer_states(
+            normal_equations(decoder, [block([0], 9, False, 7)]), torch.zeros(1), method="kriging"
+        )
+
+
+def test_of_several_priors_each_snapshot_has_the_likeliest(decoder, prior):
+    """One prior is right about the first snapshot, the other about the second."""
+    data = block([0, 1], 9, False, 8)
+    equations = normal_equations(decoder, [data])
+    exact = infer_states(equations, torch.zeros(2), method="least-squares").flat
+    narrow = 1e-2 * torch.eye(CHANNELS * DIM, dtype=torch.float64)
+    priors = [LatentPrior(each, narrow) for each in exact]
+    both = infer_states(equations, torch.zeros(2), priors=priors, noise=NOISE)
+    for number, own in enumerate(priors):
+        alone = infer_states(equations, torch.zeros(2), priors=[own], noise=NOISE)
+        torch.testing.assert_close(both.mean[number], alone.mean[number])
+        torch.testing.assert_close(both.covariance_of(number), alone.covariance_of(number))
+        torch.testing.assert_close(both.prior_share[number], alone.prior_share[number])
+
+
+@pytest.mark.parametrize(("num_points", "rests"), [(1, True), (400, False)])
+def test_a_state_that_was_hardly_observed_says_so(decoder, num_points, rests):
+    prior = LatentPrior(*(f(CHANNELS * DIM, dtype=torch.float64) for f in (torch.zeros, torch.eye)))
+    data = block([0], num_points, False, 9)
+    state = infer_states(
+        normal_equations(decoder, [data]), torch.zeros(1), priors=[prior], noise=1e-6 * NOISE
+    )
+    assert bool(state.rests_on_prior[0]) is rests
+    assert (state.warning() is not None) is rests
+    if rests:
+        assert f"{CHANNELS * num_points} observed values" in state.warning()
+        assert f"of {CHANNELS * DIM} latent directions" in state.warning()

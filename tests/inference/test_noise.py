@@ -5,7 +5,12 @@ import torch
 
 from smore.data import Block
 from smore.decoder import FilterNetwork
-from smore.inference import least_squares, noise_variance, normal_equations
+from smore.inference import (
+    estimate_noise,
+    least_squares,
+    noise_variance,
+    normal_equations,
+)
 
 SNAPSHOTS, CHANNELS, DIM, POINTS = 40, 2, 4, 60
 
@@ -100,3 +105,37 @@ def test_several_blocks_are_one_sample():
         noise_variance(normal_equations(decoder(), parts), latents),
         noise_variance(normal_equations(decoder(), [block]), latents),
     )
+
+
+def observed_with(deviations, num_points=POINTS, masked=False):
+    """Normal equations of decoded fields with white noise of known deviation per channel."""
+    deviations = torch.tensor(deviations, dtype=torch.float64).repeat(SNAPSHOTS)
+
+    def noise(shape, _, generator):
+        return deviations * torch.randn(shape, dtype=torch.float64, generator=generator)
+
+    _, block = problem(noise, masked)
+    if num_points < POINTS:
+        few = torch.zeros(block.values.shape, dtype=torch.bool)
+        few[:num_points] = True
+        block = block.with_mask(few)
+    return normal_equations(decoder(), [block])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_noise_of_instruments_is_found_per_channel(masked):
+    least = torch.full((CHANNELS,), 1e-10, dtype=torch.float64)
+    found = estimate_noise(observed_with([0.1, 0.02], masked=masked), least).sqrt()
+    torch.testing.assert_close(found, torch.tensor([0.1, 0.02]).double(), rtol=0.1, atol=0)
+
+
+def test_without_values_to_spare_no_noise_is_seen():
+    """DIM values determine DIM latents: what is left over says nothing."""
+    least = torch.tensor([1e-3, 1e-4], dtype=torch.float64)
+    for num_points in (1, DIM, DIM + 1):
+        assert torch.equal(estimate_noise(observed_with([0.5, 0.5], num_points), least), least)
+
+
+def test_the_noise_is_never_below_the_decoders_own_scatter():
+    least = torch.tensor([0.5, 0.25], dtype=torch.float64)
+    assert torch.equal(estimate_noise(observed_with([0.01, 0.0]), least), least)

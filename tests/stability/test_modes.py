@@ -22,7 +22,8 @@ from smore.dynamics import (
 from smore.errors import DataError, SettingsError
 from smore.inference import LatentPrior
 from smore.plotting.modes import mode_figure, overview_figure, spectrum_figure
-from smore.stability.modes import DynamicModes, dynamic_modes, mode_fields
+from smore.stability.mode_fields import mode_fields
+from smore.stability.modes import DynamicModes, dynamic_modes
 from smore.surrogate import Surrogate
 from waves import CHANNELS, DAMPING, NUM_MODES, STEP, VELOCITY, WAVES, places, planted, trajectories
 from waves import solution as wave_solution
@@ -55,7 +56,7 @@ def with_matrix(surrogate: Surrogate, matrix: np.ndarray, mean: float = 0.0) -> 
     prior = LatentPrior(
         torch.full((DIM,), mean, dtype=torch.float64), torch.eye(DIM, dtype=torch.float64)
     )
-    return dataclasses.replace(surrogate, dynamics=dynamics, prior=prior)
+    return dataclasses.replace(surrogate, dynamics=dynamics, priors=(prior,))
 
 
 def dense(seed: int = 0) -> np.ndarray:
@@ -142,7 +143,7 @@ def test_with_one_rate_for_all_the_modes_are_the_principal_axes(surrogate):
     turn = np.linalg.qr(dense())[0]
     same = with_matrix(surrogate, turn @ (-0.3 * np.eye(DIM)) @ turn.T)
     prior = LatentPrior(torch.zeros(DIM, dtype=torch.float64), factor)
-    modes = dynamic_modes(dataclasses.replace(same, prior=prior))
+    modes = dynamic_modes(dataclasses.replace(same, priors=(prior,)))
     np.testing.assert_allclose(modes.rates, -0.3)
     np.testing.assert_allclose(modes.amplitudes, torch.linalg.svdvals(factor))
 
@@ -246,7 +247,7 @@ def test_others_are_linearised_at_the_mean(surrogate, dynamics):
             parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
     mean = torch.linspace(-1, 1, DIM, dtype=torch.float64)
     prior = LatentPrior(mean, torch.eye(DIM, dtype=torch.float64))
-    modes = dynamic_modes(dataclasses.replace(surrogate, dynamics=dynamics, prior=prior))
+    modes = dynamic_modes(dataclasses.replace(surrogate, dynamics=dynamics, priors=(prior,)))
     assert modes.about == "linearised at the mean of the training states"
     np.testing.assert_array_equal(modes.centre, mean)
     weight = np.where(modes.pair, 2.0, 1.0)
@@ -272,7 +273,7 @@ def test_linearised_modes_are_departures_from_the_mean(surrogate):
     prior = LatentPrior(
         torch.full((DIM,), 9.0, dtype=torch.float64), torch.eye(DIM, dtype=torch.float64)
     )
-    modes = dynamic_modes(dataclasses.replace(surrogate, dynamics=dynamics, prior=prior))
+    modes = dynamic_modes(dataclasses.replace(surrogate, dynamics=dynamics, priors=(prior,)))
     np.testing.assert_allclose(modes.amplitudes, 1)
     np.testing.assert_allclose(modes.contributions(prior.mean), 0)
 
@@ -323,7 +324,7 @@ def test_growth_without_amplitude_or_below_round_off_gets_none(surrogate):
     factor[0, 0] = 1e-6
     grows = with_matrix(surrogate, np.diag([0.5] + [-1.0] * (DIM - 1)))
     prior = LatentPrior(torch.zeros(DIM, dtype=torch.float64), factor)
-    assert dynamic_modes(dataclasses.replace(grows, prior=prior)).cautions() == []
+    assert dynamic_modes(dataclasses.replace(grows, priors=(prior,))).cautions() == []
     nearly = with_matrix(surrogate, np.diag([1e-9] + [-1.0] * (DIM - 1)))
     assert dynamic_modes(nearly).cautions() == []
 

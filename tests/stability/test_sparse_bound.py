@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from oracles import theorem_bounds as oracle
 from smore.decoder import FilterNetwork
 from smore.errors import DataError
+from smore.inference.observability import observability
 from smore.stability.sparse_bound import (
     RolloutRecursion,
     error_bound_curve,
     estimate_recursion,
     limiting_error,
-    observability,
     sparse_error,
 )
 

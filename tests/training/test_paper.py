@@ -11,7 +11,7 @@ from smore.data import Trajectories
 from smore.decoder.residual import squared_errors
 from smore.dynamics import rollout, step_map
 from smore.errors import DivergenceError
-from smore.inference import infer_states
+from smore.inference import infer_states, normal_equations
 from smore.networks import build_decoder, build_dynamics
 from smore.settings import Settings
 from smore.training.paper import train_paper
@@ -124,8 +124,7 @@ def test_forecast_error_is_the_mean_over_decoded_values(missing):
     trained, ready, _ = run(select_on=select_on)
     decoder, dynamics = copy.deepcopy(trained.decoder), trained.dynamics
     state = infer_states(
-        decoder,
-        ready.forecast_error.initial,
+        normal_equations(decoder, ready.forecast_error.initial),
         torch.zeros(4),
         method="adam",
         num_steps=10,

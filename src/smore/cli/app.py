@@ -10,7 +10,19 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from smore.cli import bench, certify, data, demo, evaluate, fit, forecast, modes, presets
+from smore.cli import (
+    bench,
+    certify,
+    data,
+    demo,
+    evaluate,
+    fit,
+    forecast,
+    modes,
+    presets,
+    sensors,
+    sparse,
+)
 from smore.device import set_threads
 from smore.errors import SmoreError
 
@@ -26,6 +38,8 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("forecast")(forecast.forecast)
 app.command("certify")(certify.certify)
 app.command("modes")(modes.modes)
+app.command("sensors")(sensors.sensors)
+app.command("sparse")(sparse.sparse)
 app.command("presets")(presets.presets)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

@@ -11,15 +11,22 @@ import typer
 from smore.cli.data import load_benchmark
 from smore.cli.output import Json, console, print_json, print_table
 from smore.errors import SettingsError
+from smore.experiments.calibration import VISIBLE as CALIBRATED
+from smore.experiments.calibration import coverages
 from smore.experiments.certified import CASES, check_certificates
 from smore.experiments.epoch_bench import bench_epoch
+from smore.experiments.inference_bench import bench_inference
 from smore.experiments.mesh_agnostic import study_meshes
 from smore.experiments.recipe_bench import BEST_PRESETS, bench_recipes
 from smore.experiments.results import append_row
 from smore.experiments.step_study import study_steps
+from smore.model import SMORE, as_trajectories
 from smore.presets import preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
+
+# Decoder steps of a fit that is only there to be timed.
+SHORT_FIT = 100
 
 Results = Annotated[Path | None, typer.Option(help="Append the result to this CSV file.")]
 
@@ -162,6 +169,88 @@ def recipes(
                 r.ratio_to_pod_limit,
             ]
             for r in found
+        ],
+    )
+
+
+@app.command("inference")
+def inference(
+    model_file: Annotated[
+        Path | None,
+        typer.Option("--model", help="A model of the Wave benchmark; default: a short fit."),
+    ] = None,
+    visible: Annotated[float, typer.Option(help="Share of the points that is observed.")] = 0.1,
+    sequences: Annotated[int, typer.Option(min=1, help="Sequences inferred together.")] = 32,
+    adam_steps: Annotated[int, typer.Option(min=1, help="Steps of the paper's fit.")] = 1000,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Time inference from a few points: closed form against the paper's Adam steps."""
+    benchmark = load_benchmark("wave")
+    if model_file is None:
+        model = SMORE.from_preset("wave-koopman", decoder_steps=SHORT_FIT).fit(benchmark.train)
+    else:
+        model = SMORE.load(model_file)
+    result = bench_inference(
+        model,
+        as_trajectories(benchmark.test),
+        visible=visible,
+        num_sequences=sequences,
+        num_steps=adam_steps,
+    )
+    if results is not None:
+        append_row(results, result.to_dict())
+    if as_json:
+        print_json(result.to_dict())
+        return
+    print_table(
+        f"Inferring {result.sequences} states from {result.points:,} points",
+        ["", "seconds", "mean squared residual"],
+        [
+            [f"{result.num_steps:,} Adam steps", result.adam_seconds, result.adam_residual],
+            ["least squares", result.least_squares_seconds, result.least_squares_residual],
+            ["posterior", result.posterior_seconds, result.posterior_residual],
+            ["speed-up of the posterior", result.speedup, None],
+        ],
+    )
+
+
+@app.command("calibration")
+def calibration(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    dataset: Annotated[str, typer.Option(help="The benchmark whose test set is forecast.")],
+    visible: Annotated[
+        list[float] | None, typer.Option(help="Shares of the points observed; default 10, 4, 2%.")
+    ] = None,
+    masks: Annotated[int, typer.Option(min=1, help="Random masks.")] = 3,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Count how many true values lie inside the 90% intervals of forecasts from few points."""
+    model = SMORE.load(model_file)
+    test = as_trajectories(load_benchmark(dataset).test)
+    found = []
+    for each in coverages(model, test, fractions=tuple(visible or CALIBRATED), seeds=range(masks)):
+        found.append(each)
+        if results is not None:
+            append_row(results, {"dataset": dataset} | each.to_dict())
+    if as_json:
+        print_json([each.to_dict() for each in found])
+        return
+    print_table(
+        f"Coverage of 90% intervals, {dataset}",
+        ["visible", "noise", "covered", "first", "last", "stated", "rmse"],
+        [
+            [
+                f"{each.visible:.0%}",
+                f"{each.noise:.0%}",
+                f"{each.covered:.1%}",
+                f"{each.covered_first:.1%}",
+                f"{each.covered_last:.1%}",
+                each.mean_deviation,
+                each.rmse,
+            ]
+            for each in found
         ],
     )
 

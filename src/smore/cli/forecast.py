@@ -9,18 +9,24 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from smore.cli.output import Json, console, error_console, print_json, span
+from smore.cli.output import Json, console, error_console, print_json, print_table, span
 from smore.data import Clock, Missing, Trajectories
-from smore.data.files import save_dataset
+from smore.data.files import require_data_format, save_dataset
+from smore.description import Description
 from smore.errors import SettingsError
-from smore.inference import FitMethod
+from smore.inference import FitMethod, LatentState
 from smore.model import SMORE
+from smore.plotting import require_figure_format, save_figure, uncertainty_figure
 
 
 def forecast(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
     observations: Annotated[
-        Path, typer.Argument(help="Values at any points: a NetCDF or Zarr file.")
+        Path,
+        typer.Argument(
+            help="Values at any points: a NetCDF or Zarr file, or CSV with a column for every "
+            "coordinate and channel, blank where nothing was observed."
+        ),
     ],
     times: Annotated[
         str | None,
@@ -37,17 +43,33 @@ def forecast(
         typer.Option(help="Forecast at the points of this file; default: the training mesh."),
     ] = None,
     method: Annotated[FitMethod, typer.Option(help="How the state is inferred.")] = "posterior",
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="Standard deviation of the instruments in the data's units, '0.1' or "
+            "'u=0.1,v=0.3'; default: estimated from the observations."
+        ),
+    ] = None,
+    uncertainty: Annotated[
+        bool, typer.Option(help="Write a standard deviation beside every channel.")
+    ] = True,
     missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw the first forecast and its uncertainty here.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Forecast whole fields from the first snapshot of OBSERVATIONS."""
+    require_data_format(output)
+    if figure is not None:
+        require_figure_format(figure)
     model = SMORE.load(model_file)
-    observed = Trajectories.open(observations, missing=missing)
+    description = model.surrogate_.description
+    observed = model.observations(observations, missing=missing)
     if any(sequence.num_snapshots > 1 for sequence in observed):
         error_console.print("note: only the first snapshot of the observations is used")
     observed = observed.leading(1)
-    state = model.infer(observed, method=method)
-    description = model.surrogate_.description
+    state = model.infer(observed, method=method, noise=parse_noise(noise))
     clock = description.clock
     if times is None:
         latest = float(state.times.max())
@@ -58,24 +80,62 @@ def forecast(
     if points is not None:
         place = Trajectories.open(points, missing="mask")
         where = place.order_coordinates(description.space.names).sequences[0].mesh
-    result = model.forecast(observed, instants, points=where, method=method)
+    elif model.surrogate_.mesh is None:
+        where = [sequence.mesh for sequence in observed]
+    result = model.forecast(state, instants, points=where, uncertainty=uncertainty)
     save_dataset(result, output)
+    if figure is not None:
+        save_figure(uncertainty_figure(result, observed, description), figure)
     shown = [f"{value:.12g}" if clock.kind == "number" else str(value) for value in instants]
-    summary = {
-        "output": str(output),
-        "sequences": len(state),
-        "times": shown,
-        "observed_values": state.num_values.tolist(),
-        "latent_dim": int(state.flat.shape[1]),
-    }
+    summary = {"output": str(output), "sequences": len(state), "times": shown}
     if as_json:
-        print_json(summary)
+        print_json(summary | state.to_dict())
         return
     console.print(
         f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from {shown[0]} to "
-        f"{shown[-1]}, each from {span(state.num_values.tolist())} observed values",
+        f"{shown[-1]}",
         highlight=False,
     )
+    _print_state(state, description)
+    if figure is not None:
+        console.print(f"figure: {figure}", highlight=False)
+
+
+def _print_state(state: LatentState, description: Description) -> None:
+    """How much was observed, and how well that determines the states."""
+    rows: list[list[Any]] = [
+        ["observed values per sequence", span(state.num_values.tolist())],
+        ["latent directions", state.flat.shape[1]],
+    ]
+    if state.determined is not None and state.prior_share is not None:
+        determined = [round(value) for value in state.determined.tolist()]
+        rows.append(["of these determined by the values", span(determined)])
+        share = span([f"{value:.2%}" for value in state.prior_share.tolist()])
+        rows.append(["variance left open", share])
+    assert state.observability is not None
+    for number, channel in enumerate(description.channels):
+        seen = [f"{value:.3g}" for value in state.observability[:, number].tolist()]
+        rows.append([f"observability c_S of {channel.name}", span(seen)])
+        if state.noise is not None:
+            scale = description.normalization.scale[number]
+            level = f"{scale * float(state.noise[number]) ** 0.5:.3g} {channel.units}".strip()
+            rows.append([f"noise and unresolved detail of {channel.name}", level])
+    print_table("What the observations say about the initial state", ["", ""], rows)
+
+
+def parse_noise(text: str | None) -> float | dict[str, float] | None:
+    """'0.1', or 'u=0.1,v=0.3' by channel."""
+    if text is None:
+        return None
+    try:
+        if "=" not in text:
+            return float(text)
+        pairs = [part.split("=") for part in text.split(",")]
+        return {name.strip(): float(value) for name, value in pairs}
+    except ValueError:
+        raise SettingsError(
+            f"--noise takes a number, or channel=number separated by commas, got {text!r}"
+        ) from None
 
 
 def parse_times(text: str, clock: Clock) -> NDArray[np.generic]:

@@ -16,7 +16,8 @@ from smore.errors import DataError
 from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure
 from smore.plotting.modes import overview_figure, spectrum_figure
-from smore.stability.modes import DynamicModes, dynamic_modes, mode_fields
+from smore.stability.mode_fields import mode_fields
+from smore.stability.modes import DynamicModes, dynamic_modes
 from smore.surrogate import Surrogate
 
 # Fields over more coordinates than this are not drawn.

@@ -91,9 +91,12 @@ def find_layout(
 
 def _channels_in(dataset: xr.Dataset, time: str | None) -> list[str]:
     """All data variables over time and space, in the order the dataset says or has."""
-    bounds = {
-        variable.attrs.get("bounds", variable.encoding.get("bounds"))
+    # By the CF conventions: cell bounds, and what variables say about others, such as their error.
+    about_others = {
+        name
         for variable in dataset.variables.values()
+        for role in ("bounds", "ancillary_variables")
+        for name in str(variable.attrs.get(role, variable.encoding.get(role, ""))).split()
     }
     names = [
         str(name)
@@ -101,7 +104,7 @@ def _channels_in(dataset: xr.Dataset, time: str | None) -> list[str]:
         if set(variable.dims) - {SEQUENCE, time}
         and (time is None or time in variable.dims)
         and not (time is None and (is_place(name, variable) or _is_weight(name, variable)))
-        and name not in bounds
+        and name not in about_others
     ]
     if not names:
         kind = f"'{time}' and space" if time else "space"

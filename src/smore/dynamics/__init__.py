@@ -5,7 +5,8 @@ from smore.dynamics.conservative import (
     FullConservative,
     LowRankConservative,
 )
-from smore.dynamics.forecast import forecast_latents
+from smore.dynamics.covariance import StepError, forecast_covariances
+from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
 from smore.dynamics.integrators import METHODS, StepMap, step_map
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.mlp import MLPDynamics
@@ -29,9 +30,13 @@ __all__ = [
     "LowRankQuadratic",
     "MLPDynamics",
     "QuadraticDynamics",
+    "StepError",
     "StepMap",
+    "StepPlan",
     "draw_anchors",
+    "forecast_covariances",
     "forecast_latents",
+    "forecast_path",
     "rollout",
     "sampled_rollout",
     "step_map",

@@ -2,12 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from smore.dynamics.integrators import step_map
 from smore.dynamics.rollout import rollout
 from smore.dynamics.vector_field import LatentDynamics
+
+
+@dataclass(frozen=True, eq=False)
+class StepPlan:
+    """The steps that a forecast takes.
+
+    Args:
+        steps: (sequences, steps) their lengths, model time, float64. Sequences that need fewer
+            than others between two outputs fill up with steps of length 0.
+        outputs: (n + 1,) numbers of the states that were asked for, the initial one first.
+    """
+
+    steps: Tensor
+    outputs: Tensor
+
+    @classmethod
+    def of(cls, intervals: Tensor, longest_step: float) -> StepPlan:
+        """Equal steps of at most `longest_step` for every interval of (sequences, n)."""
+        pieces = (intervals / longest_step - 1e-6).ceil().clamp(min=1)  # of each interval
+        slots = pieces.amax(0).long()
+        position = torch.cat([torch.arange(count) for count in slots.tolist()])
+        needed = pieces.repeat_interleave(slots, dim=1)
+        lengths = intervals.repeat_interleave(slots, dim=1) / needed
+        outputs = torch.cat([torch.zeros(1, dtype=torch.int64), slots.cumsum(0)])
+        return cls(torch.where(position < needed, lengths, 0.0), outputs)
+
+
+def forecast_path(
+    dynamics: LatentDynamics, initial: Tensor, plan: StepPlan, *, method: str, substeps: int
+) -> Tensor:
+    """Latents (sequences, steps + 1, r) before and after every step of `plan`.
+
+    Args:
+        dynamics: the vector field.
+        initial: (sequences, r).
+        plan: the steps.
+        method: integrator, see `step_map`.
+        substeps: integrator steps per step.
+    """
+    advance = step_map(dynamics, plan.steps, method=method, substeps=substeps)
+    return rollout(advance, initial, plan.steps.shape[1])
 
 
 def forecast_latents(
@@ -32,11 +75,5 @@ def forecast_latents(
     Returns:
         (sequences, n + 1, r).
     """
-    pieces = (intervals / longest_step - 1e-6).ceil().clamp(min=1)  # of each interval
-    slots = pieces.amax(0).long()  # sequences that need fewer pieces fill up with steps of length 0
-    position = torch.cat([torch.arange(count) for count in slots.tolist()])
-    needed = pieces.repeat_interleave(slots, dim=1)
-    steps = torch.where(position < needed, intervals.repeat_interleave(slots, dim=1) / needed, 0.0)
-    advance = step_map(dynamics, steps, method=method, substeps=substeps)
-    states = rollout(advance, initial, steps.shape[1])
-    return states[:, torch.cat([torch.zeros(1, dtype=torch.int64), slots.cumsum(0)])]
+    plan = StepPlan.of(intervals, longest_step)
+    return forecast_path(dynamics, initial, plan, method=method, substeps=substeps)[:, plan.outputs]

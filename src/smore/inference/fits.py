@@ -6,6 +6,8 @@ flat-prior limit. `adam` is what the paper does, a fixed number of Adam steps fr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -15,10 +17,26 @@ from smore.inference.prior import LatentPrior
 RANK_TOLERANCE = 1e-12
 
 
-def posterior(
-    equations: NormalEquations, prior: LatentPrior, noise: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Mean (n, channels, p) and covariance (n or 1, r, r) of the codes given the data.
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What data and prior say together about the codes of n snapshots.
+
+    Args:
+        mean: (n, channels, p).
+        covariance: (n or 1, r, r).
+        determined: (n,) how many of the r directions the data determine: those in which the
+            prior's variance is gone count 1, those in which it is untouched count 0.
+        log_evidence: (n,) log density of the data under prior and noise.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+    determined: Tensor
+    log_evidence: Tensor
+
+
+def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> Posterior:
+    """The Gaussian posterior of the codes given the data.
 
     With α = μ + F ξ, ξ ~ N(0, I), the precision I + Fᵀ H F has no eigenvalue below 1, so it can be
     factored whatever the sensors see; directions they do not see keep their prior.
@@ -28,7 +46,7 @@ def posterior(
         prior: N(μ, F Fᵀ).
         noise: (channels,) variance of an observed value about the decoder, all > 0.
     """
-    num, num_channels, dim = equations.moment.shape
+    shape = equations.moment.shape
     # States with equal patterns in every channel share one precision.
     patterns, which = torch.unique(equations.pattern, dim=0, return_inverse=True)
     precision = equations.gram[patterns] / noise[:, None, None]  # (distinct, channels, p, p)
@@ -37,13 +55,25 @@ def posterior(
     pull = (equations.moment / noise[:, None]).flatten(1) - (information @ prior.mean)[which]
     whitened = torch.eye(len(prior.mean), dtype=factor.dtype) + factor.T @ information @ factor
     root = torch.linalg.cholesky(whitened)
-    mean = torch.empty_like(pull)
-    for number, each in enumerate(root):
-        rows = which == number
-        mean[rows] = prior.mean + torch.cholesky_solve((pull[rows] @ factor).T, each).T @ factor.T
+    reduced = torch.empty_like(pull)  # root⁻¹ Fᵀ pull
     half = torch.linalg.solve_triangular(root, factor.T.expand_as(root), upper=False)
+    mean = torch.empty_like(pull)
+    for number in range(len(root)):
+        rows = which == number
+        reduced[rows] = pull[rows] @ half[number].T
+        mean[rows] = prior.mean + reduced[rows] @ half[number]
     covariance = half.mT @ half
-    return mean.view(num, num_channels, dim), covariance if len(root) == 1 else covariance[which]
+    left = torch.linalg.inv(root).square().sum((-2, -1))  # trace of the whitened covariance
+    misfit = equations.squared_residual(prior.mean.view(shape[1:]).expand(shape)) / noise
+    log_volume = 2 * root.diagonal(dim1=-2, dim2=-1).log().sum(-1)[which]
+    log_noise = (equations.count * (2 * torch.pi * noise).log()).sum(-1)
+    exponent = (misfit.sum(-1) - reduced.square().sum(-1)).clamp(min=0)
+    return Posterior(
+        mean=mean.view(shape),
+        covariance=covariance if len(root) == 1 else covariance[which],
+        determined=(len(prior.mean) - left)[which],
+        log_evidence=-(exponent + log_volume + log_noise) / 2,
+    )
 
 
 def least_squares(equations: NormalEquations) -> Tensor:

@@ -1,4 +1,4 @@
-"""The states of all snapshots in some blocks, by a named method."""
+"""The states behind some snapshots, by a named method."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from smore.data.blocks import Block
-from smore.decoder import Decoder
 from smore.errors import SettingsError
-from smore.inference.fits import adam, least_squares, posterior
+from smore.inference.fits import Posterior, adam, least_squares, posterior
 from smore.inference.latent_state import LatentState, misfit
-from smore.inference.normal_equations import normal_equations
+from smore.inference.normal_equations import NormalEquations
 from smore.inference.prior import LatentPrior
 
 FitMethod = Literal["posterior", "least-squares", "adam"]
@@ -21,60 +19,93 @@ FIT_METHODS: tuple[str, ...] = get_args(FitMethod)
 
 
 def infer_states(
-    decoder: Decoder,
-    blocks: Sequence[Block],
+    equations: Sequence[NormalEquations],
     times: Tensor,
     *,
     method: FitMethod = "posterior",
-    prior: LatentPrior | None = None,
+    priors: Sequence[LatentPrior] = (),
     noise: Tensor | None = None,
     num_steps: int = 1000,
     rate: float = 1e-2,
-    chunk_size: int | None = None,
 ) -> LatentState:
-    """Latent states of the snapshots in `blocks`, with the decoder frozen.
+    """Latent states of snapshots, with the decoder frozen.
 
     Args:
-        decoder: the trained decoder.
-        blocks: the observations.
+        equations: the observations, as the decoder sees them.
         times: (snapshots,) their times.
-        method: "posterior" (needs `prior` and `noise`), "least-squares", or "adam" (the paper,
+        method: "posterior" (needs `priors` and `noise`), "least-squares", or "adam" (the paper,
             `num_steps` steps at `rate`).
+        priors: of several, each snapshot gets the one under which its data are most likely.
         noise: (channels,) variance of observed values about the decoder, normalised units.
-        chunk_size: points decoded at once.
     """
     if method not in FIT_METHODS:
         raise SettingsError(f"unknown fit {method!r}; choose one of {', '.join(FIT_METHODS)}")
-    num, num_channels = len(times), blocks[0].num_channels
-    dim = decoder.latent_dim
+    num, (_, num_channels, dim) = len(times), equations[0].moment.shape
     mean = torch.empty(num, num_channels, dim, dtype=torch.float64)
-    covariances: list[tuple[Tensor, Tensor]] = []
     residual = torch.empty(num, num_channels, dtype=torch.float64)
     num_values = torch.empty(num, dtype=torch.int64)
-    for equations in normal_equations(decoder, blocks, chunk_size):
+    found: list[tuple[Tensor, Posterior, Tensor]] = []
+    for each in equations:
         if method == "posterior":
-            assert prior is not None
             assert noise is not None
-            codes, covariance = posterior(equations, prior, noise)
-            covariances.append((equations.snapshots, covariance))
+            likeliest, share = _likeliest(each, priors, noise)
+            found.append((each.snapshots, likeliest, share))
+            codes = likeliest.mean
         elif method == "least-squares":
-            codes = least_squares(equations)
+            codes = least_squares(each)
         else:
-            codes = adam(equations, num_steps, rate)
-        mean[equations.snapshots] = codes
-        squared = equations.squared_residual(codes)
-        residual[equations.snapshots] = misfit(squared, equations.count)
-        num_values[equations.snapshots] = equations.count.sum(-1).long()
-    return LatentState(mean, _join(covariances, num), num_values, residual, times)
+            codes = adam(each, num_steps, rate)
+        mean[each.snapshots] = codes
+        residual[each.snapshots] = misfit(each.squared_residual(codes), each.count)
+        num_values[each.snapshots] = each.count.sum(-1).long()
+    if not found:
+        return LatentState(mean, None, num_values, residual, times)
+    return LatentState(
+        mean,
+        _joined([(rows, each.covariance) for rows, each, _ in found], num),
+        num_values,
+        residual,
+        times,
+        determined=_joined([(rows, each.determined) for rows, each, _ in found], num),
+        prior_share=_joined([(rows, share) for rows, _, share in found], num),
+        noise=noise,
+    )
 
 
-def _join(covariances: list[tuple[Tensor, Tensor]], num: int) -> Tensor | None:
-    """One covariance for all states where they share it, else one each."""
-    if not covariances:
-        return None
-    if len(covariances) == 1:
-        return covariances[0][1]
-    joined = covariances[0][1].new_empty(num, *covariances[0][1].shape[1:])
-    for snapshots, covariance in covariances:
-        joined[snapshots] = covariance
-    return joined
+def _likeliest(
+    equations: NormalEquations, priors: Sequence[LatentPrior], noise: Tensor
+) -> tuple[Posterior, Tensor]:
+    """Each snapshot's posterior under its likeliest prior, and the share (n,) of variance left."""
+    found = [posterior(equations, prior, noise) for prior in priors]
+    shares = [
+        (
+            each.covariance.diagonal(dim1=-2, dim2=-1).sum(-1)
+            / prior.covariance.trace().clamp(min=torch.finfo(torch.float64).tiny)
+        ).expand(len(each.mean))
+        for each, prior in zip(found, priors, strict=True)
+    ]
+    best = torch.stack([each.log_evidence for each in found]).argmax(0)
+    if bool((best == best[0]).all()):
+        return found[int(best[0])], shares[int(best[0])]
+
+    def pick(*parts: Tensor) -> Tensor:
+        rows = [part.expand(len(best), *part.shape[1:]) for part in parts]
+        return torch.stack(rows)[best, torch.arange(len(best))]
+
+    chosen = Posterior(
+        pick(*(each.mean for each in found)),
+        pick(*(each.covariance for each in found)),
+        pick(*(each.determined for each in found)),
+        pick(*(each.log_evidence for each in found)),
+    )
+    return chosen, pick(*shares)
+
+
+def _joined(parts: list[tuple[Tensor, Tensor]], num: int) -> Tensor:
+    """One table (num, ...) of what the snapshots of each part have; (1, ...) where all share it."""
+    if len(parts) == 1 and len(parts[0][1]) == 1:
+        return parts[0][1]
+    table = parts[0][1].new_empty(num, *parts[0][1].shape[1:])
+    for snapshots, values in parts:
+        table[snapshots] = values
+    return table

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+
+# The answer rests on the prior when more of the prior's variance than this is still there.
+RESTS_ON_PRIOR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +24,13 @@ class LatentState:
         residual: (states, channels) mean squared misfit at the observed points, normalised units;
             NaN for a channel without observations.
         times: (states,) time of each state, in the data's units.
+        determined: (states,) how many of the r latent directions the values determine; None
+            without a covariance.
+        prior_share: (states,) share of the prior's variance that they leave; None as above.
+        observability: (states, channels) c_S = σ_min(J_S), 0 with fewer sensors than latents;
+            None where nobody asked.
+        noise: (channels,) variance of observed values about the decoder that was assumed,
+            normalised units; None as above.
     """
 
     mean: Tensor
@@ -27,6 +38,10 @@ class LatentState:
     num_values: Tensor
     residual: Tensor
     times: Tensor
+    determined: Tensor | None = None
+    prior_share: Tensor | None = None
+    observability: Tensor | None = None
+    noise: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -43,6 +58,63 @@ class LatentState:
             return None
         deviation = self.covariance.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt()
         return deviation.expand(len(self), -1).unflatten(1, tuple(self.mean.shape[1:]))
+
+    def covariance_of(self, number: int) -> Tensor:
+        """(r, r) of one state; there must be one."""
+        assert self.covariance is not None
+        return self.covariance[number if len(self.covariance) > 1 else 0]
+
+    @property
+    def rests_on_prior(self) -> Tensor:
+        """(states,) whether a good part of the answer was not observed but assumed."""
+        if self.prior_share is None:
+            return self.num_values < self.flat.shape[1]
+        return self.prior_share > RESTS_ON_PRIOR
+
+    def warning(self) -> str | None:
+        """What to say about states that rest on the prior in good part; None when none does."""
+        doubtful = self.rests_on_prior.nonzero()[:, 0]
+        if not len(doubtful):
+            return None
+        worst = int(doubtful[0])
+        of = "" if len(self) == 1 else f" in {len(doubtful)} of {len(self)} sequences"
+        size = self.flat.shape[1]
+        if self.determined is None or self.prior_share is None:
+            return (
+                f"{int(self.num_values[worst])} observed values cannot determine {size} latent "
+                f"directions{of}, and this method knows no prior: the answer is one of many; use "
+                "method 'posterior', or observe more"
+            )
+        worst = int(self.prior_share.argmax())
+        return (
+            f"part of the answer was not observed but assumed{of}: "
+            f"{int(self.num_values[worst])} observed values determine "
+            f"{float(self.determined[worst]):.0f} of {size} latent directions, and "
+            f"{float(self.prior_share[worst]):.0%} of the variance is known from the training data "
+            "alone; observe more, or better places (`smore sensors`)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """How much was observed and how well that determines the states, as plain values."""
+        told = {
+            "observed_values": self.num_values,
+            "determined": self.determined,
+            "prior_share": self.prior_share,
+            "observability": self.observability,
+            "noise_variance": self.noise,
+            "residual": self.residual,
+        }
+        return {
+            "latent_directions": self.flat.shape[1],
+            "rests_on_prior": self.rests_on_prior.tolist(),
+        } | {name: None if value is None else _plain(value) for name, value in told.items()}
+
+
+def _plain(values: Tensor) -> Any:
+    """Nested lists, None for NaN."""
+    if values.ndim > 1:
+        return [_plain(row) for row in values]
+    return [None if value != value else value for value in values.tolist()]
 
 
 def misfit(squared: Tensor, count: Tensor) -> Tensor:

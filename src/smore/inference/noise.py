@@ -6,6 +6,9 @@ its projection on the modes, with energy (J₀ᵀρ)ᵀ G⁻¹ (J₀ᵀρ); whit
 p σ² of it. The noise of a channel is therefore the larger of the two: mean square, and projected
 energy per latent. They agree for white residuals; for latents that are exact least-squares fits the
 second is zero.
+
+Instruments add noise of their own. Where nobody says how much, the residuals of the observations
+do, if there are enough of them.
 """
 
 from __future__ import annotations
@@ -15,7 +18,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from smore.inference.fits import RANK_TOLERANCE, least_squares
 from smore.inference.normal_equations import NormalEquations
+
+# Noise is estimated in snapshots with so many values per latent, from at least so many spare ones.
+ENOUGH_VALUES = 1.5
+FEWEST_SPARE = 20
 
 
 def noise_variance(equations: Sequence[NormalEquations], latents: Tensor) -> Tensor:
@@ -41,7 +49,7 @@ def noise_variance(equations: Sequence[NormalEquations], latents: Tensor) -> Ten
 def _projected(block: NormalEquations, codes: Tensor) -> tuple[Tensor, Tensor]:
     """(J₀ᵀρ)ᵀ G⁻¹ (J₀ᵀρ) and the number of directions seen, summed over snapshots: (channels,)."""
     values, vectors = torch.linalg.eigh(block.gram)
-    seen = values > 1e-12 * values[..., -1:]
+    seen = values > RANK_TOLERANCE * values[..., -1:]
     inverse = torch.where(seen, 1 / torch.where(seen, values, 1.0), 0.0)
 
     def energies(number: int, pulls: Tensor) -> Tensor:
@@ -49,3 +57,27 @@ def _projected(block: NormalEquations, codes: Tensor) -> tuple[Tensor, Tensor]:
 
     along = block.per_pattern(energies, block.moment - block.pull(codes))
     return along.sum((0, -1)), seen.sum(-1)[block.pattern].sum(0)
+
+
+def estimate_noise(equations: Sequence[NormalEquations], least: Tensor) -> Tensor:
+    """(channels,) variance of observed values about the decoder, as their own residuals tell it.
+
+    From least-squares fits alone, in snapshots that have values to spare. With fewer values than
+    that, noise cannot be told from a state that the prior did not expect: `least` is then all
+    that is known.
+
+    Args:
+        equations: the observations.
+        least: (channels,) scatter about the decoder without any instrument; the result is never
+            below it.
+    """
+    squared, free = torch.zeros_like(least), torch.zeros_like(least)
+    for each in equations:
+        values = torch.linalg.eigvalsh(each.gram)
+        rank = (values > RANK_TOLERANCE * values[:, -1:]).sum(-1)[each.pattern]  # (n, channels)
+        spare = each.count >= ENOUGH_VALUES * rank
+        residual = each.squared_residual(least_squares(each))
+        squared += torch.where(spare, residual, 0.0).sum(0)
+        free += torch.where(spare, each.count - rank, 0.0).sum(0)
+    told = free >= FEWEST_SPARE
+    return torch.where(told, torch.maximum(least, squared / free.clamp(min=1)), least)

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from smore.errors import SettingsError
+from smore.inference.observability import smallest_singular_value
 from smore.inference.prior import LatentPrior
 
 # Random placements that a placement is compared with.
@@ -265,7 +266,7 @@ def place_sensors(
     ]
     return Placement(
         points=open_points[chosen],
-        observability=_observability(candidates.modes[chosen]),
+        observability=smallest_singular_value([candidates.modes[chosen]]),
         expected_error=error(chosen.tolist()),
         random_error=sum(random_errors) / NUM_RANDOM,
         best_random_error=min(random_errors),
@@ -284,13 +285,3 @@ def _check(noise: Tensor, count: int, num_places: int) -> None:
             f"expected noise variances above 0, finite for at least one channel, got "
             f"{noise.tolist()}; use inf only for channels that sensors do not observe"
         )
-
-
-def _observability(sensor_modes: Tensor) -> float:
-    """σ_min(J_S); 0 where round-off cannot tell it from 0."""
-    num_sensors, dim = sensor_modes.shape
-    if num_sensors < dim:
-        return 0.0
-    values = torch.linalg.svdvals(sensor_modes)
-    round_off = num_sensors * torch.finfo(torch.float64).eps * float(values[0])
-    return float(values[-1]) if float(values[-1]) > round_off else 0.0

@@ -8,6 +8,7 @@ from smore.plotting.panels import (
     save_figure,
     snapshot_panels,
 )
+from smore.plotting.uncertainty import uncertainty_figure
 
 __all__ = [
     "Row",
@@ -16,4 +17,5 @@ __all__ = [
     "require_figure_format",
     "save_figure",
     "snapshot_panels",
+    "uncertainty_figure",
 ]

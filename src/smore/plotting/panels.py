@@ -106,9 +106,14 @@ def forecast_figure(model: SMORE, trajectories: Trajectories, sequence: int = 0)
 
 
 def _title(index: int, time: float, clock: Clock) -> str:
+    return f"snapshot {index + 1}\n{told_time(time, clock)}"
+
+
+def told_time(time: float, clock: Clock) -> str:
+    """A time as the data tell it."""
     when = clock.to_values(time)
     told = f"t = {when:.4g} {clock.units}" if clock.kind == "number" else str(when)[:16]
-    return f"snapshot {index + 1}\n{told.strip()}"
+    return told.strip()
 
 
 def panel_snapshots(length: int, columns: int = 5) -> list[int]:

@@ -21,13 +21,13 @@ from smore.dynamics import LinearDynamics, step_map
 from smore.errors import DataError
 from smore.inference import FitMethod, LatentState, normal_equations
 from smore.inference.fits import least_squares
+from smore.inference.observability import observability
 from smore.stability.decoder_constants import DecoderConstants
 from smore.stability.sparse_bound import (
     RolloutRecursion,
     error_bound_curve,
     estimate_recursion,
     limiting_error,
-    observability,
     sparse_error,
 )
 

@@ -1,4 +1,4 @@
-"""Reading the learned dynamics: rates, periods and fields of the modes they are made of.
+"""Reading the learned dynamics: rates and periods of the modes they are made of.
 
     dα/dt = W α,   W v_j = λ_j v_j   ⇒   α(t) = Σ_j c_j e^{λ_j t} v_j,   c = V⁻¹ α(0)
 
@@ -9,18 +9,14 @@ dynamics are read near the mean of the training states, through their Jacobian t
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from smore.data import Clock, Mesh, Sequence, Trajectories
 from smore.dynamics import LinearDynamics
-from smore.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from smore.surrogate import Surrogate
@@ -39,10 +35,6 @@ LARGEST_CONDITION = 1e8
 CANCELLED = 3.0
 # A growing mode that is weaker than this share of the strongest does no harm for a while.
 NOTABLE = 0.01
-COMMENT = (
-    "a mode contributes Re[(real + i imaginary) exp((growth_rate + 2 pi i frequency) t)], at the "
-    "size it has in a typical training state"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,45 +181,6 @@ def dynamic_modes(surrogate: Surrogate) -> DynamicModes:
     )
 
 
-def mode_fields(surrogate: Surrogate, modes: DynamicModes, mesh: Mesh, count: int) -> xr.Dataset:
-    """The fields φ = J₀ v of the strongest modes, in the data's units.
-
-    They are differences of fields: neither the decoder's offset nor the shift of the normalisation
-    is in them. Their size is that in a typical training state, so that Re(φ e^{iθ}) has, over all
-    phases, the rms of what the mode contributes. The phase is chosen such that the imaginary part
-    is orthogonal to the real one in the L2 inner product of the mesh (of all channels together,
-    normalised), and the real part the larger of the two.
-
-    Args:
-        surrogate: the model.
-        modes: its modes.
-        mesh: where.
-        count: how many modes; all of them if there are fewer.
-
-    Returns:
-        A Dataset with dimensions (part, mode, *mesh.dims), where `part` is "real" or "imaginary",
-        and a variable for every channel.
-
-    Raises:
-        SettingsError: fewer than one mode.
-        DataError: a channel or coordinate has a name that the Dataset needs itself.
-    """
-    if count < 1:
-        raise SettingsError(f"expected at least one mode to decode, got {count}")
-    shown = slice(0, count)
-    properties = _properties(modes, shown)
-    _require_free_names(surrogate, mesh, properties)
-    size = modes.amplitudes[shown] * np.where(modes.pair[shown], np.sqrt(2.0), 1.0)
-    fields = _decode_departures(surrogate, (modes.vectors[:, shown] * size).T, mesh)
-    fields = _with_orthogonal_parts(fields, mesh.weights)
-    fields *= surrogate.description.normalization.scale_array[:, None]
-    parts = [_dataset(surrogate, part, mesh) for part in (fields.real, fields.imag)]
-    # As objects: Zarr has no portable form of strings of fixed length.
-    names = xr.Variable("part", np.array(["real", "imaginary"], dtype=object))
-    dataset = xr.concat(parts, dim=names, data_vars="all", coords="minimal", compat="override")
-    return dataset.assign_coords(properties).assign_attrs(about=modes.about, comment=COMMENT)
-
-
 def linearisation(surrogate: Surrogate) -> tuple[FloatArray, str]:
     """The linear dynamics (r, r) per unit of model time, and what they are."""
     dynamics = copy.deepcopy(surrogate.dynamics).to("cpu", torch.float64).requires_grad_(False)
@@ -278,77 +231,6 @@ def _principal(
     # E|2 Re(c v)|² over all phases of c is 2 E|c|², for v of length 1.
     amplitudes = deviations * (np.sqrt(2.0) if is_pair else 1.0)
     return list(zip(right.T, left, amplitudes.tolist(), strict=True))
-
-
-@torch.no_grad()
-def _decode_departures(surrogate: Surrogate, departures: ComplexArray, mesh: Mesh) -> ComplexArray:
-    """J₀ z without the offset: complex (n, r) -> (n, channels, points), normalised units."""
-    surrogate.warn_outside([mesh])
-    decoder, description = surrogate.decoder, surrogate.description
-    codes = departures.reshape(len(departures), -1, decoder.latent_dim)
-    fields = np.empty((*codes.shape[:2], mesh.num_points), dtype=np.complex128)
-    size = description.settings.chunk_size or mesh.num_points
-    for start in range(0, mesh.num_points, size):
-        chunk = slice(start, start + size)
-        coords = torch.as_tensor(description.coordinate_map(mesh.coords[chunk]))
-        basis = decoder.basis(coords.to(next(decoder.parameters())))
-        fields[..., chunk] = codes @ basis.modes.to("cpu", torch.float64).numpy().T
-    return fields
-
-
-def _with_orthogonal_parts(fields: ComplexArray, weights: FloatArray) -> ComplexArray:
-    """Fields (n, channels, points) times e^{iθ}: real and imaginary part orthogonal, real larger.
-
-    With ∫ φ² = ∫ (re² - im²) + 2i ∫ re im, both hold once that is real and positive.
-    """
-    squared = np.einsum("mcn,mcn,n->m", fields, fields, weights)
-    turned = fields * np.exp(-0.5j * np.angle(squared))[:, None, None]
-    # The sign is still free: let the largest value of the real part be positive.
-    flat = turned.real.reshape(len(turned), -1)
-    largest = np.take_along_axis(flat, np.abs(flat).argmax(axis=1)[:, None], axis=1)
-    return turned * np.where(largest < 0, -1.0, 1.0)[:, :, None]
-
-
-def _dataset(surrogate: Surrogate, fields: FloatArray, mesh: Mesh) -> xr.Dataset:
-    """Fields (modes, channels, points) as forecasts are written, with modes in place of times."""
-    description = surrogate.description
-    numbers = np.arange(1.0, 1 + len(fields))
-    return (
-        Trajectories(
-            sequences=(Sequence(numbers, fields.astype(np.float32), mesh),),
-            channels=description.channels,
-            space=description.space,
-            clock=Clock(),
-            groups=(0,),
-        )
-        .to_xarray()
-        .isel(sequence=0)
-        .rename(time="mode")
-        .assign_coords(mode=numbers.astype(int))
-    )
-
-
-def _require_free_names(surrogate: Surrogate, mesh: Mesh, properties: Iterable[str]) -> None:
-    description = surrogate.description
-    used = {channel.name for channel in description.channels} | {*description.space.names}
-    taken = (used | {*mesh.dims}) & {"part", "mode", *properties}
-    if taken:
-        raise DataError(
-            f"the model has channels or coordinates called {', '.join(sorted(taken))}, which is "
-            "what mode fields call their own; rename them in the training data"
-        )
-
-
-def _properties(modes: DynamicModes, shown: slice) -> dict[str, xr.Variable]:
-    time = {"units": modes.time_units} if modes.time_units else {}
-    per_time = {"units": f"1/{modes.time_units}"} if modes.time_units else {}
-    size = {"long_name": "rms contribution to the training states, normalised units"}
-    return {
-        "growth_rate": xr.Variable("mode", modes.growth_rate[shown], per_time),
-        "frequency": xr.Variable("mode", modes.frequency[shown], per_time),
-        "period": xr.Variable("mode", modes.period[shown], time),
-        "amplitude": xr.Variable("mode", modes.amplitudes[shown], size),
-    }
 
 
 def _reciprocal(values: FloatArray) -> FloatArray:

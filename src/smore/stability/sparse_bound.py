@@ -11,7 +11,6 @@ values over all channels, ε_dec and L_D belong to the norm in which the field i
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,45 +19,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smore.decoder import Decoder
 from smore.errors import DataError
 
-# Points decoded at once.
-CHUNK = 2**12
 # The smallest perturbation, relative to the spread of the states: round-off is far below it.
 SMALLEST = 1e-4
 # Steps in which a perturbation turns towards the direction that grows fastest.
 NUM_TURNS = 10
 
 Step = Callable[[Tensor], Tensor]
-
-
-@torch.no_grad()
-def observability(decoder: Decoder, coords: Tensor) -> float:
-    """c_S = σ_min(J_S), how strongly the sensors see the direction they see least (paper, Lemma).
-
-    Every channel is observed at the same sensors, so that J_S = I ⊗ J₀(S) has the singular values
-    of J₀(S). With sensors of its own for each channel, c_S is the smallest over the channels.
-
-    Args:
-        decoder: of the trained model.
-        coords: (sensors, d) their decoder coordinates.
-
-    Returns:
-        c_S, in normalised units per latent unit. Exactly 0 with fewer sensors than latents, and
-        where round-off cannot tell the singular value from 0.
-    """
-    if len(coords) < decoder.latent_dim:
-        return 0.0
-    decoder = copy.deepcopy(decoder).to("cpu", torch.float64)
-    # R of a QR factorisation has the singular values of the matrix, and rows can be added to it.
-    triangle = torch.zeros(0, decoder.latent_dim, dtype=torch.float64)
-    for points in coords.to("cpu", torch.float64).split(CHUNK):
-        rows = torch.cat([triangle, decoder.basis(points).modes])
-        triangle = torch.linalg.qr(rows, mode="r").R
-    values = torch.linalg.svdvals(triangle)
-    noise = len(coords) * torch.finfo(torch.float64).eps * float(values[0])
-    return float(values[-1]) if float(values[-1]) > noise else 0.0
 
 
 def sparse_error(

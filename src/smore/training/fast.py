@@ -16,6 +16,7 @@ from smore.training.dynamics_fit import Status, fit_dynamics, held_out
 from smore.training.finetune import Finetuning
 from smore.training.latent_table import solve_latents
 from smore.training.left_out import LeftOutBases
+from smore.training.left_out_errors import left_out_errors
 from smore.training.pieces import Piece, make_pieces
 from smore.training.problem import TrainingProblem
 from smore.training.trained import Trained
@@ -46,20 +47,21 @@ def train_fast(
     pieces = make_pieces(problem.blocks, decoder.latent_dim, centred=with_offset)
     findings = _fit_decoder(pieces, decoder, settings, with_offset, generator, status)
     latents, findings["decoder_error"] = solve_latents(problem, decoder, settings.chunk_size)
+    bases = _left_out_bases(problem, pieces, decoder.latent_dim)
     findings |= fit_dynamics(
         problem,
         dynamics,
         latents,
         settings,
-        bases=_left_out_bases(problem, pieces, decoder.latent_dim),
+        bases=bases,
         decoder_error=findings["decoder_error"],
         generator=generator,
         status=status,
     )
     done = settings.decoder_steps + settings.dynamics_steps
     status(done, "")
+    left_out = held_out(problem.groups, settings.validation_fraction)
     if settings.finetune_steps:
-        left_out = held_out(problem.groups, settings.validation_fraction)
         stage = Finetuning(problem, decoder, dynamics, left_out, settings)
         before, after = stage.run(
             settings.finetune_steps, lambda step, text: status(done + step, text)
@@ -73,6 +75,16 @@ def train_fast(
         epoch=int(findings["decoder_steps"]) - 1,
         epochs_run=int(findings["decoder_steps"]),
         findings=findings,
+        left_out=left_out_errors(
+            problem,
+            decoder,
+            dynamics,
+            latents,
+            settings,
+            bases=bases,
+            left_out=left_out,
+            ridge=findings.get("ridge", 0.0),
+        ),
     )
 
 

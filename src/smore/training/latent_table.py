@@ -71,4 +71,4 @@ def _complete(equations: Sequence[NormalEquations], latents: Tensor) -> None:
     for each in equations:
         for rows in (~well[each.snapshots]).nonzero()[:, 0].split(STATES_AT_ONCE):
             some = each.select(rows)
-            latents[some.snapshots] = posterior(some, prior, noise)[0]
+            latents[some.snapshots] = posterior(some, prior, noise).mean

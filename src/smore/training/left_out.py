@@ -14,6 +14,7 @@ from torch import Tensor
 
 from smore.data import Block
 from smore.data.timeline import Timeline
+from smore.decoder import Decoder
 
 
 class LeftOutBases:
@@ -38,9 +39,35 @@ class LeftOutBases:
         # Per point, as latents in an orthonormal gauge are.
         self.trajectories = timeline.gather(table) / block.num_points**0.5
         self.valid = timeline.valid
+        self.coords, self.directions = block.coords, directions
 
     def latents(self, left_out: Tensor) -> Tensor:
         """(sequences, longest, r) latents of all sequences in the best basis of the others."""
+        return (self.trajectories @ self._basis(left_out)).flatten(2)
+
+    def change_of_basis(self, left_out: Tensor, decoder: Decoder) -> Tensor:
+        """(p, p) from latents in the best basis of the others to those of `decoder`."""
+        modes = decoder.basis(self.coords).modes.detach().to("cpu", torch.float64)
+        seen = self.directions.T @ modes / len(modes) ** 0.5
+        return torch.linalg.lstsq(seen, self._basis(left_out), driver="gelsd").solution
+
+    def excess(self, folds: Tensor) -> Tensor:
+        """(channels,) mean square missed of snapshots in a fold left out, beyond that of others."""
+        outside, inside = (torch.zeros(self.trajectories.shape[2]).double() for _ in range(2))
+        everything = self._basis(torch.zeros_like(folds, dtype=torch.bool))
+        for fold in range(int(folds.max()) + 1):
+            chosen = folds == fold
+            snapshots = self.trajectories[chosen][self.valid[chosen]]
+            outside += _missed(snapshots, self._basis(chosen))
+            inside += _missed(snapshots, everything)
+        return (outside - inside).clamp(min=0) / int(self.valid.sum())
+
+    def _basis(self, left_out: Tensor) -> Tensor:
+        """(rank, p) orthonormal columns: the best basis of the sequences that are not left out."""
         seen = self.trajectories[~left_out][self.valid[~left_out]].flatten(0, 1)
-        directions = torch.linalg.eigh(seen.T @ seen)[1].flip(1)[:, : self.latent_dim]
-        return (self.trajectories @ directions).flatten(2)
+        return torch.linalg.eigh(seen.T @ seen)[1].flip(1)[:, : self.latent_dim]
+
+
+def _missed(snapshots: Tensor, basis: Tensor) -> Tensor:
+    """(channels,) squared distance of snapshots (n, channels, rank) from the basis, summed."""
+    return (snapshots - snapshots @ basis @ basis.T).square().sum((0, 2))

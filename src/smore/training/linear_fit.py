@@ -156,6 +156,8 @@ class Rollouts:
             optimizer.zero_grad()
             error = self.error(current) / max(first, 1e-300)
             error.backward()
+            assert current.grad is not None
+            current.grad = current.grad.contiguous()  # which the optimizer takes for granted
             return error
 
         found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from smore.data import (
+    Block,
     BoxMap,
     Mesh,
     Normalization,
@@ -18,23 +20,30 @@ from smore.data import (
     make_blocks,
     require_snapshots,
 )
+from smore.decoder import Decoder
 from smore.decoder.residual import squared_errors
 from smore.description import Description, MeshLayout, TrainingRecord
 from smore.errors import SettingsError
 from smore.inference import LatentPrior, noise_variance, normal_equations
+from smore.inference.model_error import ModelError, channel_blocks
 from smore.inference.observations import align
 from smore.settings import Settings
 from smore.stability.certify import certify_dynamics
 from smore.stability.stepping import Stepping
-from smore.surrogate import Surrogate
+from smore.surrogate import LEAST_NOISE, Surrogate
 from smore.training.defaults import median_step, resolve
+from smore.training.latent_table import latent_table
+from smore.training.left_out_errors import LeftOutErrors, model_errors
 from smore.training.problem import TrainingProblem
+from smore.training.residual_model import fit_residual_model
 from smore.training.selection import ForecastError
 from smore.training.trained import Trained
 
 # A training mesh up to this size is stored with the model, as the default place of its forecasts.
 STORED_POINTS = 2**18
 NOISE_SEQUENCES = 32
+# First states have a prior of their own from this many per latent direction on.
+ENOUGH_STARTS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +147,15 @@ def _windows(trajectories: Trajectories, settings: Settings) -> Trajectories:
 def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     """The surrogate that training ended in."""
     trajectories, settings = prepared.trajectories, prepared.settings
-    squared, count = squared_errors(
-        trained.decoder, prepared.problem.blocks, trained.latents, settings.chunk_size
+    residual = _residual_variance(
+        trained.decoder, prepared.problem.blocks, trained.latents, settings
     )
     latents = trained.latents.flatten(1).to("cpu", torch.float64)
+    priors = _priors(prepared, latents)
+    left_out = _left_out_errors(prepared, trained, residual)
+    # What new fields have beyond the training data looks to inference like more of the same.
+    growth = 1 + left_out.excess / residual.clamp(min=LEAST_NOISE)
+    model_error = _model_error(prepared, trained, priors[0], left_out, growth)
     mesh = _shared_mesh(trajectories)
     layout = None
     if mesh is not None:
@@ -155,8 +169,8 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         coordinate_map=prepared.coordinate_map,
         time_step=median_step(trajectories),
         horizon=max(sequence.num_snapshots for sequence in trajectories),
-        residual_variance=tuple((squared.sum(0) / count.sum(0).clamp(min=1)).tolist()),
-        noise_variance=tuple(_noise(prepared, trained).tolist()),
+        residual_variance=tuple(residual.tolist()),
+        noise_variance=tuple((_noise(prepared, trained) * growth).tolist()),
         training_variance=_variance(trajectories),
         latent_radius=float((latents - latents.mean(0)).norm(dim=1).max()),
         training=TrainingRecord(
@@ -172,10 +186,64 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         ),
         mesh=layout,
     )
-    prior = LatentPrior.fit(latents)
     dynamics = trained.dynamics.to("cpu", torch.float64)
     certificate = certify_dynamics(dynamics, latents.numpy(), _stepping(prepared))
-    return Surrogate(trained.decoder, dynamics, prior, description, mesh, certificate)
+    return Surrogate(trained.decoder, dynamics, priors, model_error, description, mesh, certificate)
+
+
+def _model_error(
+    prepared: Prepared,
+    trained: Trained,
+    prior: LatentPrior,
+    left_out: LeftOutErrors,
+    growth: Tensor,
+) -> ModelError:
+    settings = prepared.settings
+    assert settings.time_scale is not None
+    floor, share = fit_residual_model(
+        trained.decoder,
+        prepared.problem.blocks,
+        trained.latents,
+        channel_blocks(prior.covariance, len(growth)),
+        settings.chunk_size,
+    )
+    step = median_step(prepared.trajectories) / settings.time_scale
+    return ModelError(floor * growth, share * growth, left_out.step_error(step))
+
+
+def _priors(prepared: Prepared, latents: Tensor) -> tuple[LatentPrior, ...]:
+    """Of all training states, and of first ones if these are many enough to tell."""
+    everything = LatentPrior.fit(latents)
+    first = latents[prepared.problem.timeline.rows[:, 0]]
+    if len(first) < ENOUGH_STARTS * latents.shape[1]:
+        return (everything,)
+    return everything, LatentPrior.fit(first)
+
+
+def _left_out_errors(prepared: Prepared, trained: Trained, residual: Tensor) -> LeftOutErrors:
+    """On what the recipe left out, else on the validation split, else on the training data."""
+    if trained.left_out is not None:
+        return trained.left_out
+    settings, problem = prepared.settings, prepared.problem
+    blocks, timeline, latents = problem.blocks, problem.timeline, trained.latents
+    excess = torch.zeros_like(residual)
+    if prepared.forecast_error is not None:
+        blocks, timeline = prepared.forecast_error.blocks, prepared.forecast_error.timeline
+        equations = normal_equations(trained.decoder, blocks, settings.chunk_size)
+        latents = latent_table(equations).to(trained.latents)
+        excess = (_residual_variance(trained.decoder, blocks, latents, settings) - residual).clamp(
+            min=0
+        )
+    trajectories = timeline.gather(latents.flatten(1))
+    return model_errors(trained.dynamics, trajectories, timeline, settings, excess)
+
+
+def _residual_variance(
+    decoder: Decoder, blocks: Sequence[Block], latents: Tensor, settings: Settings
+) -> Tensor:
+    """(channels,) mean squared residual."""
+    squared, count = squared_errors(decoder, blocks, latents, settings.chunk_size)
+    return squared.sum(0) / count.sum(0).clamp(min=1)
 
 
 def _stepping(prepared: Prepared) -> Stepping:

@@ -12,7 +12,7 @@ from smore.decoder import Decoder
 from smore.decoder.residual import squared_errors
 from smore.dynamics import LatentDynamics, forecast_latents
 from smore.evaluation.scores import score
-from smore.inference import infer_states
+from smore.inference import infer_states, normal_equations
 from smore.settings import Settings
 
 
@@ -44,13 +44,11 @@ class ForecastError:
     def __call__(self, decoder: Decoder, dynamics: LatentDynamics) -> float:
         settings, timeline = self.settings, self.timeline
         state = infer_states(
-            decoder,
-            self.initial,
+            normal_equations(decoder, self.initial, settings.chunk_size),
             torch.zeros(len(timeline.valid)),
             method="adam",
             num_steps=settings.fit_steps,
             rate=settings.fit_rate,
-            chunk_size=settings.chunk_size,
         )
         forecast = forecast_latents(
             dynamics,

@@ -9,6 +9,7 @@ from torch import Tensor
 from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics
 from smore.errors import DivergenceError
+from smore.training.left_out_errors import LeftOutErrors
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Trained:
         history: (epoch, forecast error) of every evaluation stage.
         divergence: why training ended early, if it did.
         findings: numbers worth keeping, such as the decoder's error beside the POD limit.
+        left_out: errors on trajectories that the fit left out, if it did.
     """
 
     decoder: Decoder
@@ -34,3 +36,4 @@ class Trained:
     history: list[tuple[int, float]] = field(default_factory=list)
     divergence: DivergenceError | None = None
     findings: dict[str, float] = field(default_factory=dict)
+    left_out: LeftOutErrors | None = None

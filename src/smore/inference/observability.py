@@ -1,0 +1,71 @@
+"""c_S = σ_min(J_S): how strongly sensors see the direction of the state they see least."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from smore.data.blocks import Block
+from smore.decoder import Decoder
+
+# Points decoded at once.
+CHUNK = 2**12
+
+
+def observability(decoder: Decoder, coords: Tensor) -> float:
+    """c_S of sensors that observe every channel (paper, Lemma).
+
+    Then J_S = I ⊗ J₀(S) has the singular values of J₀(S). With sensors of its own for each
+    channel, c_S is the smallest over the channels.
+
+    Args:
+        decoder: of the trained model.
+        coords: (sensors, d) their decoder coordinates.
+
+    Returns:
+        c_S, in normalised units per latent unit. Exactly 0 with fewer sensors than latents, and
+        where round-off cannot tell the singular value from 0.
+    """
+    if len(coords) < decoder.latent_dim:
+        return 0.0
+    decoder = copy.deepcopy(decoder).to("cpu", torch.float64)
+    with torch.no_grad():
+        points = coords.to("cpu", torch.float64).split(CHUNK)
+        return smallest_singular_value(decoder.basis(some).modes for some in points)
+
+
+def smallest_singular_value(parts: Iterable[Tensor]) -> float:
+    """Of the matrix whose rows come in parts (some, p); 0 where round-off cannot tell."""
+    # R of a QR factorisation has the singular values of the matrix, and rows can be added to it.
+    triangle: Tensor | None = None
+    num_rows = 0
+    for part in parts:
+        num_rows += len(part)
+        rows = part if triangle is None else torch.cat([triangle, part])
+        triangle = torch.linalg.qr(rows, mode="r").R
+    assert triangle is not None
+    if num_rows < triangle.shape[1]:
+        return 0.0
+    values = torch.linalg.svdvals(triangle)
+    noise = num_rows * torch.finfo(torch.float64).eps * float(values[0])
+    return float(values[-1]) if float(values[-1]) > noise else 0.0
+
+
+def observabilities(decoder: Decoder, blocks: Sequence[Block]) -> Tensor:
+    """c_S (snapshots, channels) of each channel of each snapshot in `blocks`."""
+    num_snapshots = sum(len(block.snapshots) for block in blocks)
+    table = torch.zeros(num_snapshots, blocks[0].num_channels, dtype=torch.float64)
+    for block in blocks:
+        if block.observed is None or block.patterns is None:
+            table[block.snapshots.cpu()] = observability(decoder, block.coords)
+            continue
+        patterns = block.patterns.cpu()
+        seen = torch.zeros(int(patterns.max()) + 1, dtype=torch.float64)
+        for number in range(len(seen)):
+            column = int((patterns == number).nonzero()[0])
+            seen[number] = observability(decoder, block.coords[block.observed[:, column]])
+        table[block.snapshots.cpu()] = seen[patterns].unflatten(0, (-1, block.num_channels))
+    return table

@@ -1,0 +1,124 @@
+"""What sensors leave unknown, where they stand, and how random ones compare."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from smore.data import Mesh, Space
+from smore.errors import DataError
+from smore.inference.sensor_plan import SensorPlan, field_deviation
+from smore.plotting.fields import draw_field
+from smore.surrogate import Surrogate
+
+FloatArray = NDArray[np.float64]
+
+PANEL_WIDTH = 3.4
+LINE_SIZE = (6.0, 3.4)
+
+
+def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
+    """Posterior standard deviation on `mesh` from the plan's sensors and from random ones.
+
+    Of the field of the first channel that they measure; both on one scale.
+    """
+    description = surrogate.description
+    require_drawable(description.space)
+    channel = next(each for each in description.channels if each.name == plan.channels[0])
+    units = "" if channel.units == "1" else channel.units
+    label = f"standard deviation of {channel.name}" + (f" ({units})" if units else "")
+    count = len(plan.coords)
+    kinds = {f"{count} placed sensors": plan.coords, f"{count} random sensors": plan.random_coords}
+    sensors = [_near(mesh, coords, description.space) for coords in kinds.values()]
+    deviations = [
+        field_deviation(surrogate, coords, plan.variance, channel.name, mesh.coords)
+        for coords in kinds.values()
+    ]
+    titles = [
+        f"{kind}\nrms {np.sqrt(np.mean(deviation**2)):.3g} {units}".rstrip()
+        for kind, deviation in zip(kinds, deviations, strict=True)
+    ]
+    if mesh.dim == 1:
+        return _lines(mesh, deviations, sensors, titles, label, description.space)
+    return _maps(mesh, deviations, sensors, titles, label, description.space)
+
+
+def require_drawable(space: Space) -> None:
+    """Refuse a space that no figure shows."""
+    if space.dim > 2:
+        raise DataError(
+            f"sensors among {space.dim} coordinates ({', '.join(space.names)}) cannot be drawn "
+            "yet, only among 1 or 2; leave out the figure"
+        )
+
+
+def _near(mesh: Mesh, sensors: FloatArray, space: Space) -> FloatArray:
+    """The same places, on a sphere with longitudes as the mesh tells them."""
+    if space.geometry != "sphere":
+        return sensors
+    middle = (mesh.coords[:, 1].min() + mesh.coords[:, 1].max()) / 2
+    longitudes = middle + (sensors[:, 1] - middle + 180.0) % 360.0 - 180.0
+    return np.column_stack([sensors[:, 0], longitudes])
+
+
+def _lines(
+    mesh: Mesh,
+    deviations: list[FloatArray],
+    sensors: list[FloatArray],
+    titles: list[str],
+    label: str,
+    space: Space,
+) -> Figure:
+    figure = Figure(figsize=LINE_SIZE, layout="constrained")
+    axes = figure.subplots()
+    order = np.argsort(mesh.coords[:, 0])
+    along = mesh.coords[order, 0]
+    for deviation, places, title in zip(deviations, sensors, titles, strict=True):
+        (line,) = axes.plot(along, deviation[order], linewidth=1, label=title.replace("\n", ": "))
+        at_sensors = np.interp(places[:, 0], along, deviation[order])
+        axes.plot(places[:, 0], at_sensors, "o", color=line.get_color(), markersize=4)
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel(_told(space, 0))
+    axes.set_ylabel(label)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _maps(
+    mesh: Mesh,
+    deviations: list[FloatArray],
+    sensors: list[FloatArray],
+    titles: list[str],
+    label: str,
+    space: Space,
+) -> Figure:
+    across, up = (1, 0) if space.geometry == "sphere" else (0, 1)
+    extent = np.ptp(mesh.coords, axis=0)
+    ratio = float(np.clip(extent[up] / extent[across], 0.3, 1.5))
+    figure = Figure(
+        figsize=(2 * PANEL_WIDTH + 1.0, PANEL_WIDTH * ratio + 0.9), layout="constrained"
+    )
+    panels: list[Axes] = list(figure.subplots(1, 2))
+    largest = max(float(np.max(deviations)), 1e-30)
+    drawn = None
+    for axes, deviation, places, title in zip(panels, deviations, sensors, titles, strict=True):
+        drawn = draw_field(axes, mesh, deviation, space, limits=(0.0, largest), colours="magma")
+        axes.scatter(
+            places[:, across], places[:, up], s=14, c="white", edgecolors="black", linewidths=0.6
+        )
+        axes.set_title(title, fontsize=9)
+        axes.set_xlabel(_told(space, across), fontsize=8)
+    panels[0].set_ylabel(_told(space, up), fontsize=8)
+    if isinstance(drawn, ScalarMappable):
+        bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01)
+        bar.set_label(label, fontsize=8)
+    return figure
+
+
+def _told(space: Space, column: int) -> str:
+    """A coordinate with its units, if it has any."""
+    units = space.units[column]
+    return f"{space.names[column]} ({units})" if units not in ("", "1") else space.names[column]

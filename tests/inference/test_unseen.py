@@ -1,0 +1,49 @@
+"""Directions that sensors do not see: against the definition, entry by entry."""
+
+import torch
+
+from smore.inference import LatentPrior
+from smore.inference.unseen import unseen_directions
+
+DIM = 5
+
+
+def random(*shape, seed=0):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def condition(prior, design, noise):
+    """Posterior covariance for observations design α + noise."""
+    precision = torch.linalg.inv(prior.covariance) + design.T @ design / noise
+    return torch.linalg.inv(precision)
+
+
+def test_what_no_row_touches_is_unseen_and_nothing_else():
+    prior = LatentPrior(random(DIM), random(DIM, DIM, seed=1))
+    design = random(3, DIM, seed=2)
+    shares, directions = unseen_directions(prior, condition(prior, design, 1e-10))
+    assert len(shares) == DIM - 3
+    torch.testing.assert_close(shares, torch.ones(2, dtype=torch.float64), rtol=0, atol=1e-6)
+    # In the metric of the prior the sensors' rows and the unseen directions have nothing in common.
+    assert float((design @ directions.T).abs().max()) < 1e-4
+
+
+def test_directions_have_the_size_and_share_they_claim():
+    """vᵀ Σ⁻¹ v = 1, and the posterior variance along v is the stated share of the prior's."""
+    prior = LatentPrior(random(DIM), random(DIM, DIM, seed=3))
+    covariance = condition(prior, random(2, DIM, seed=4), 2.0)
+    shares, directions = unseen_directions(prior, covariance)
+    inverse = torch.linalg.inv(prior.covariance)
+    energies = []
+    for share, direction in zip(shares, directions, strict=True):
+        along = inverse @ direction
+        torch.testing.assert_close(direction @ along, torch.ones(()).double())
+        torch.testing.assert_close(along @ covariance @ along, share)
+        energies.append(float(share * direction @ direction))
+    assert energies == sorted(energies, reverse=True)
+
+
+def test_with_everything_observed_nothing_is_unseen():
+    prior = LatentPrior(random(DIM), random(DIM, DIM, seed=5))
+    shares, directions = unseen_directions(prior, 1e-6 * prior.covariance)
+    assert len(shares) == len(directions) == 0
