@@ -110,6 +110,7 @@ def planted(data: Trajectories, **settings: object) -> SMORE:
         description=description.model_copy(
             update={
                 "noise_variance": (1e-12, 1e-12),
+                "noise_growth": (1.0, 1.0),
                 "latent_radius": float(np.linalg.norm(states, axis=1).max()),
             }
         ),

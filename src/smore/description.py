@@ -47,7 +47,8 @@ class Description(BaseModel):
         time_step: median step of the training data, in the data's units.
         horizon: snapshots in the longest training rollout.
         residual_variance: per channel, mean squared decoder residual, normalised units.
-        noise_variance: per channel, scatter about the decoder that inference assumes of new data.
+        noise_variance: per channel, scatter of training data about the decoder, as fits see it.
+        noise_growth: per channel, how many times larger it is in trajectories that were left out.
         training_variance: per channel, variance over the training data, the data's units.
         latent_radius: largest distance of a training latent from their mean.
         mesh: layout of the training mesh if all sequences shared one.
@@ -65,6 +66,7 @@ class Description(BaseModel):
     horizon: int
     residual_variance: tuple[float, ...]
     noise_variance: tuple[float, ...]
+    noise_growth: tuple[float, ...]
     training_variance: tuple[float, ...]
     latent_radius: float
     training: TrainingRecord

@@ -29,7 +29,7 @@ def forecast_dataset(
         return _fields(surrogate, instants, surrogate.advance(state, intervals)[:, 1:], meshes)
     latents, covariances = surrogate.advance_uncertain(state, intervals)
     fields = _fields(surrogate, instants, latents[:, 1:], meshes)
-    return _with_deviations(fields, surrogate, instants, covariances[:, 1:], meshes)
+    return _with_deviations(fields, surrogate, instants, covariances[:, 1:], meshes, state.growth)
 
 
 def _fields(
@@ -46,13 +46,14 @@ def _with_deviations(
     instants: NDArray[np.float64],
     covariances: Tensor,
     meshes: list[Mesh],
+    growth: Tensor | None,
 ) -> xr.Dataset:
     """`fields` with a variable `u_std` for every channel `u`, which names it by CF conventions."""
     if len(covariances) == 1 and all(mesh is meshes[0] for mesh in meshes):
-        found = [surrogate.deviation(covariances[0], meshes[0])] * len(meshes)
+        found = [surrogate.deviation(covariances[0], meshes[0], growth)] * len(meshes)
     else:
         each = covariances.expand(len(meshes), *covariances.shape[1:])
-        found = [surrogate.deviation(*pair) for pair in zip(each, meshes, strict=True)]
+        found = [surrogate.deviation(*pair, growth) for pair in zip(each, meshes, strict=True)]
     channels = surrogate.description.channels
     names = {channel.name: f"{channel.name}_std" for channel in channels}
     for channel, name in names.items():

@@ -35,6 +35,8 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
     tensors |= _named("dynamics.", surrogate.dynamics.state_dict())
     for number, prior in enumerate(surrogate.priors):
         tensors |= {f"prior.{number}.mean": prior.mean, f"prior.{number}.factor": prior.factor}
+        if prior.count is not None:
+            tensors[f"prior.{number}.count"] = torch.tensor(prior.count)
     error, certificate, mesh = surrogate.error, surrogate.certificate, surrogate.mesh
     tensors |= {
         "error.floor": error.floor,
@@ -99,9 +101,14 @@ def _surrogate(tensors: dict[str, Tensor], stored: StoredText, device: torch.dev
 
 def _priors(tensors: dict[str, Tensor]) -> tuple[LatentPrior, ...]:
     numbers = range(sum(name.endswith(".factor") for name in _part("prior.", tensors)))
+    counts = [tensors.get(f"prior.{number}.count") for number in numbers]
     return tuple(
-        LatentPrior(tensors[f"prior.{number}.mean"], tensors[f"prior.{number}.factor"])
-        for number in numbers
+        LatentPrior(
+            tensors[f"prior.{number}.mean"],
+            tensors[f"prior.{number}.factor"],
+            None if count is None else int(count),
+        )
+        for number, count in zip(numbers, counts, strict=True)
     )
 
 

@@ -94,29 +94,41 @@ class Surrogate:
         first = self.aligned(observations).leading(1)
         check_observations(first, self.description.coordinate_map)
         self.warn_outside(sequence.mesh for sequence in first)
-        least = self.least_noise()
-        instruments = self.noise_of(noise)  # refused before any work
+        told = self.noise_of(noise)  # refused before any work
+        instruments = torch.zeros(len(self.description.channels)) if told is None else told
         blocks = self.blocks(first)
         equations = normal_equations(self.decoder, blocks, settings.chunk_size)
-        if instruments is not None:
-            least = least + instruments
-        elif method == "posterior":
-            least = estimate_noise(equations, least)
+        expected = self.expected_noise + instruments
+        seen = estimate_noise(equations, self.least_noise + instruments, expected)
         state = infer_states(
             equations,
             torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
             method=method,
             priors=self.priors,
-            noise=least,
+            noise=seen if told is None else expected,
             num_steps=settings.final_fit_steps,
             rate=settings.fit_rate,
         )
-        return replace(state, observability=observabilities(self.decoder, blocks))
+        # New fields may be less unlike the training data than left-out trajectories were; that
+        # they are more unlike cannot be told from noise of the instruments.
+        growth = (seen - instruments) / self.least_noise
+        most = self.expected_noise / self.least_noise
+        return replace(
+            state,
+            observability=observabilities(self.decoder, blocks),
+            growth=torch.minimum(growth.clamp(min=1), most),
+        )
 
+    @property
     def least_noise(self) -> Tensor:
-        """(channels,) variance of values about the decoder without any instrument, normalised."""
+        """(channels,) variance of training values about the decoder, normalised units."""
         noise = torch.tensor(self.description.noise_variance, dtype=torch.float64)
         return noise.clamp(min=LEAST_NOISE)
+
+    @property
+    def expected_noise(self) -> Tensor:
+        """The same of trajectories that were left out."""
+        return self.least_noise * torch.tensor(self.description.noise_growth, dtype=torch.float64)
 
     def noise_of(self, noise: Noise) -> Tensor | None:
         """(channels,) variance of the instruments, normalised units; None to estimate it."""
@@ -255,18 +267,26 @@ class Surrogate:
         return fields
 
     @torch.no_grad()
-    def deviation(self, covariances: Tensor, mesh: Mesh) -> NDArray[np.float32]:
+    def deviation(
+        self, covariances: Tensor, mesh: Mesh, growth: Tensor | None
+    ) -> NDArray[np.float32]:
         """Standard deviations (..., channels, points) of fields, in the data's units.
 
-        Of latents (..., channels, p, p) and of what the decoder misses, together.
+        Args:
+            covariances: (..., channels, p, p) of the latents; what the decoder misses is added.
+            mesh: where.
+            growth: (channels,) how many times more the decoder misses than of the training data;
+                by default as of trajectories that were left out.
         """
+        if growth is None:
+            growth = torch.tensor(self.description.noise_growth, dtype=torch.float64)
         num_channels = covariances.shape[-3]
         prior = channel_blocks(self.prior.covariance, num_channels)
         scale = self.description.normalization.scale_array[:, None]
         fields = np.empty((*covariances.shape[:-2], mesh.num_points), dtype=np.float32)
         for chunk, coords in self._chunks(mesh):
             modes = self.decoder.basis(coords).modes.to("cpu", torch.float64)
-            missed = self.error.residual_variance(field_variance(modes, prior))
+            missed = self.error.residual_variance(field_variance(modes, prior)) * growth[:, None]
             variance = field_variance(modes, covariances) + missed
             fields[..., chunk] = variance.sqrt().numpy() * scale
         return fields

@@ -50,3 +50,27 @@ def test_latents_that_are_all_the_same_insist_on_their_mean():
     prior = LatentPrior.fit(torch.full((5, 3), 2.0))
     assert prior.mean.tolist() == [2.0, 2.0, 2.0]
     assert not prior.covariance.any()
+
+
+def test_an_estimated_prior_underestimates_by_what_new_samples_show():
+    """Predict one part of Gaussian states from another, by covariances of few samples."""
+    generator = torch.Generator().manual_seed(0)
+    size, seen, samples, trials = 12, 8, 40, 400
+    root = torch.randn(size, size, dtype=torch.float64, generator=generator)
+    stated = actual = 0.0
+    for _ in range(trials):
+        states = torch.randn(samples + 50, size, dtype=torch.float64, generator=generator) @ root.T
+        prior = LatentPrior.fit(states[:samples])
+        cross, own = prior.covariance[seen:, :seen], prior.covariance[:seen, :seen]
+        weights = torch.linalg.solve(own, cross.T).T
+        stated += float((prior.covariance[seen:, seen:] - weights @ cross.T).trace())
+        new = states[samples:] - prior.mean
+        actual += float((new[:, seen:] - new[:, :seen] @ weights.T).square().sum(1).mean())
+    factor = prior.underestimate(torch.tensor([float(seen)], dtype=torch.float64))
+    assert float(factor[0]) == pytest.approx(actual / stated, rel=0.1)
+    assert float(factor[0]) > 1.5
+
+
+def test_a_known_prior_is_taken_at_its_word():
+    prior = LatentPrior(torch.zeros(2).double(), torch.eye(2).double())
+    assert torch.equal(prior.underestimate(torch.tensor([0.0, 1.5])), torch.ones(2))

@@ -28,6 +28,7 @@ app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
 # Decoder steps of a fit that is only there to be timed.
 SHORT_FIT = 100
 
+Models = Annotated[Path | None, typer.Option(help="Keep the fitted models in this folder.")]
 Results = Annotated[Path | None, typer.Option(help="Append the result to this CSV file.")]
 
 
@@ -136,9 +137,7 @@ def recipes(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="Seeds are counted from this one.")] = 0,
-    models: Annotated[
-        Path | None, typer.Option(help="Keep the fitted models in this folder.")
-    ] = None,
+    models: Models = None,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
@@ -263,6 +262,7 @@ def certificates(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of weights and of random states.")] = 0,
     compare: Annotated[bool, typer.Option(help="Fit the uncertified models too.")] = True,
+    models: Models = None,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
@@ -272,7 +272,9 @@ def certificates(
         if name not in CASES:
             raise SettingsError(f"no certified case for {name!r}; choose from {', '.join(CASES)}")
         load_benchmark(preset(name).dataset)
-    found = _collect(check_certificates(names, seed, compare=compare), results)
+    if models is not None:
+        models.mkdir(parents=True, exist_ok=True)
+    found = _collect(check_certificates(names, seed, compare=compare, models=models), results)
     if as_json:
         print_json([result.to_dict() for result in found])
         return

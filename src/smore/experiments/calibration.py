@@ -92,10 +92,10 @@ def _count(
     width = NormalDist().inv_cdf((1 + LEVEL) / 2)
     scale = surrogate.description.normalization.scale_array[:, None]
     sums = np.zeros((3, latents.shape[1]))
-    deviation = surrogate.deviation(covariances[0], mesh) / scale
+    deviation = surrogate.deviation(covariances[0], mesh, state.growth) / scale
     for number, sequence in enumerate(test):
         if len(covariances) > 1 and number:
-            deviation = surrogate.deviation(covariances[number], mesh) / scale
+            deviation = surrogate.deviation(covariances[number], mesh, state.growth) / scale
         error = (surrogate.decode(latents[number], mesh) - sequence.fields) / scale
         sums += [
             (np.abs(error) <= width * deviation).mean(axis=(1, 2)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,12 +78,23 @@ class CertifiedResult:
         return asdict(self)
 
 
-def check_certificates(names: list[str], seed: int, *, compare: bool) -> Iterator[CertifiedResult]:
-    """Fit, certify and iterate; `compare` fits the uncertified model too."""
+def check_certificates(
+    names: list[str], seed: int, *, compare: bool, models: Path | None = None
+) -> Iterator[CertifiedResult]:
+    """Fit, certify and iterate.
+
+    Args:
+        names: keys of CASES.
+        seed: of weights and of random states.
+        compare: fit the uncertified models too.
+        models: folder to keep the certified models in, as `PRESET-certified.smore`.
+    """
     for name in names:
         benchmark = datasets.load(preset(name).dataset)
         certified, free = CASES[name]
         model = SMORE.from_preset(name, seed=seed, **certified).fit(benchmark.train)
+        if models is not None:
+            model.save(models / f"{name}-certified.smore")
         other = None
         if compare:
             other = SMORE.from_preset(name, seed=seed, **free).fit(benchmark.train)

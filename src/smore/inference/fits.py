@@ -39,7 +39,8 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
     """The Gaussian posterior of the codes given the data.
 
     With α = μ + F ξ, ξ ~ N(0, I), the precision I + Fᵀ H F has no eigenvalue below 1, so it can be
-    factored whatever the sensors see; directions they do not see keep their prior.
+    factored whatever the sensors see; directions they do not see keep their prior. Where the prior
+    is an estimate itself, what it leaves open is larger than it says, see `underestimate`.
 
     Args:
         equations: the data.
@@ -63,7 +64,13 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
         reduced[rows] = pull[rows] @ half[number].T
         mean[rows] = prior.mean + reduced[rows] @ half[number]
     covariance = half.mT @ half
-    left = torch.linalg.inv(root).square().sum((-2, -1))  # trace of the whitened covariance
+    inverse = torch.linalg.inv(root)
+    left = inverse.square().sum((-2, -1))  # trace of the whitened covariance
+    determined = len(prior.mean) - left
+    # Of C = F S Fᵀ the part F S² Fᵀ is what the prior leaves open, the rest is noise.
+    unseen = factor @ (inverse.mT @ inverse)  # F S
+    factors = prior.underestimate(determined) - 1
+    covariance = covariance + factors[:, None, None] * (unseen @ unseen.mT)
     misfit = equations.squared_residual(prior.mean.view(shape[1:]).expand(shape)) / noise
     log_volume = 2 * root.diagonal(dim1=-2, dim2=-1).log().sum(-1)[which]
     log_noise = (equations.count * (2 * torch.pi * noise).log()).sum(-1)
@@ -71,7 +78,7 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
     return Posterior(
         mean=mean.view(shape),
         covariance=covariance if len(root) == 1 else covariance[which],
-        determined=(len(prior.mean) - left)[which],
+        determined=determined[which],
         log_evidence=-(exponent + log_volume + log_noise) / 2,
     )
 

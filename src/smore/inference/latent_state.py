@@ -31,6 +31,8 @@ class LatentState:
             None where nobody asked.
         noise: (channels,) variance of observed values about the decoder that was assumed,
             normalised units; None as above.
+        growth: (channels,) how many times more the decoder seems to miss of these fields than of
+            the training data; None where nobody asked.
     """
 
     mean: Tensor
@@ -42,6 +44,7 @@ class LatentState:
     prior_share: Tensor | None = None
     observability: Tensor | None = None
     noise: Tensor | None = None
+    growth: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.mean)

@@ -1,7 +1,7 @@
 """What a trained model gets wrong even when it knows the state.
 
 Two things: fields have parts that no latent state describes, and the dynamics err a little at every
-step. Both are judged on trajectories that were left out of the fit where that is possible.
+step.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from smore.dynamics import StepError
 class ModelError:
     """Variances of both errors, normalised units.
 
-    What the decoder misses is larger where the field varies more: its variance at x is taken as
-    floor + share · (variance of the decoded training states at x), which any mesh can ask for.
+    What the decoder misses of the training data is larger where the field varies more: its variance
+    at x is taken as floor + share · (variance of the decoded training states at x), which any mesh
+    can ask for.
 
     Args:
         floor: (channels,).
         share: (channels,).
-        step: error of one step of the dynamics.
+        step: error of one step of the dynamics, on left-out trajectories if there are any.
     """
 
     floor: Tensor

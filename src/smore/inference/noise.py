@@ -59,17 +59,16 @@ def _projected(block: NormalEquations, codes: Tensor) -> tuple[Tensor, Tensor]:
     return along.sum((0, -1)), seen.sum(-1)[block.pattern].sum(0)
 
 
-def estimate_noise(equations: Sequence[NormalEquations], least: Tensor) -> Tensor:
+def estimate_noise(equations: Sequence[NormalEquations], least: Tensor, expected: Tensor) -> Tensor:
     """(channels,) variance of observed values about the decoder, as their own residuals tell it.
 
     From least-squares fits alone, in snapshots that have values to spare. With fewer values than
-    that, noise cannot be told from a state that the prior did not expect: `least` is then all
-    that is known.
+    that, noise cannot be told from a state that the prior did not expect.
 
     Args:
         equations: the observations.
-        least: (channels,) scatter about the decoder without any instrument; the result is never
-            below it.
+        least: (channels,) what it is at least.
+        expected: (channels,) what it is taken to be where the observations do not tell.
     """
     squared, free = torch.zeros_like(least), torch.zeros_like(least)
     for each in equations:
@@ -79,5 +78,5 @@ def estimate_noise(equations: Sequence[NormalEquations], least: Tensor) -> Tenso
         residual = each.squared_residual(least_squares(each))
         squared += torch.where(spare, residual, 0.0).sum(0)
         free += torch.where(spare, each.count - rank, 0.0).sum(0)
-    told = free >= FEWEST_SPARE
-    return torch.where(told, torch.maximum(least, squared / free.clamp(min=1)), least)
+    told = torch.maximum(least, squared / free.clamp(min=1))
+    return torch.where(free >= FEWEST_SPARE, told, expected)

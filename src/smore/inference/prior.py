@@ -19,10 +19,12 @@ class LatentPrior:
     Args:
         mean: (r,).
         factor: F, (r, r).
+        count: number of states that the covariance was estimated from; None if it is known.
     """
 
     mean: Tensor
     factor: Tensor
+    count: int | None = None
 
     @classmethod
     def fit(cls, latents: Tensor) -> LatentPrior:
@@ -33,7 +35,22 @@ class LatentPrior:
         variances, directions = torch.linalg.eigh(centred.T @ centred / len(latents))
         floor = VARIANCE_FLOOR * variances.clamp(min=0).mean()
         # Training latents that never moved leave a prior that insists on their mean.
-        return cls(mean, directions * variances.clamp(min=float(floor)).sqrt())
+        return cls(mean, directions * variances.clamp(min=float(floor)).sqrt(), len(latents))
+
+    def underestimate(self, determined: Tensor) -> Tensor:
+        """How many times larger the variance of what is not seen is than this prior makes it.
+
+        A covariance from n samples knows too well how q observed directions determine the others:
+        it has been fitted to that, so that new states differ more. For Gaussian samples the factor
+        is n (n - 1) / (n - q - 1)².
+
+        Args:
+            determined: q.
+        """
+        if self.count is None:
+            return torch.ones_like(determined)
+        free = (self.count - determined - 1).clamp(min=1)
+        return (self.count * (self.count - 1) / free.square()).clamp(min=1)
 
     @property
     def covariance(self) -> Tensor:

@@ -299,7 +299,7 @@ def _value_variance(
     instruments = surrogate.noise_of(dict(zip(observed, deviations, strict=True)))
     assert instruments is not None
     measured = torch.tensor([name in observed for name in known])
-    return (surrogate.least_noise() + instruments).where(measured, torch.inf)
+    return (surrogate.expected_noise + instruments).where(measured, torch.inf)
 
 
 @torch.no_grad()

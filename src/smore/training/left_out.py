@@ -9,12 +9,16 @@ small eigenvalue problem in the coordinates of the compressed data.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from smore.data import Block
 from smore.data.timeline import Timeline
 from smore.decoder import Decoder
+
+# Snapshots whose errors are looked at point by point.
+MOST_SNAPSHOTS = 512
 
 
 class LeftOutBases:
@@ -52,15 +56,31 @@ class LeftOutBases:
         return torch.linalg.lstsq(seen, self._basis(left_out), driver="gelsd").solution
 
     def excess(self, folds: Tensor) -> Tensor:
-        """(channels,) mean square missed of snapshots in a fold left out, beyond that of others."""
-        outside, inside = (torch.zeros(self.trajectories.shape[2]).double() for _ in range(2))
+        """(channels,) mean square missed of left-out snapshots beyond that of others.
+
+        Some trajectories are like no other, and their errors are most of a mean. What an error bar
+        needs is the typical error: by how much the 90% quantile of errors grows, relative to how
+        large they are at each point.
+        """
         everything = self._basis(torch.zeros_like(folds, dtype=torch.bool))
+        outside, inside = [], []
         for fold in range(int(folds.max()) + 1):
             chosen = folds == fold
             snapshots = self.trajectories[chosen][self.valid[chosen]]
-            outside += _missed(snapshots, self._basis(chosen))
-            inside += _missed(snapshots, everything)
-        return (outside - inside).clamp(min=0) / int(self.valid.sum())
+            share = min(1.0, MOST_SNAPSHOTS / int(self.valid.sum()))
+            kept = torch.linspace(0, len(snapshots) - 1, max(1, round(share * len(snapshots))))
+            snapshots = snapshots[kept.round().long()]
+            outside.append(self._missed(snapshots, self._basis(chosen)))
+            inside.append(self._missed(snapshots, everything))
+        seen, unseen = torch.cat(inside), torch.cat(outside)  # (snapshots, channels, points)
+        typical = seen.square().mean(0).sqrt().clamp(min=torch.finfo(seen.dtype).tiny)
+        growth = (_quantile(unseen / typical) / _quantile(seen / typical)).square()
+        return (growth - 1).clamp(min=0) * seen.square().mean((0, 2))
+
+    def _missed(self, snapshots: Tensor, basis: Tensor) -> Tensor:
+        """What the basis misses of snapshots (n, channels, rank), at all points."""
+        missed = snapshots - snapshots @ basis @ basis.T
+        return missed @ self.directions.T * len(self.directions) ** 0.5
 
     def _basis(self, left_out: Tensor) -> Tensor:
         """(rank, p) orthonormal columns: the best basis of the sequences that are not left out."""
@@ -68,6 +88,7 @@ class LeftOutBases:
         return torch.linalg.eigh(seen.T @ seen)[1].flip(1)[:, : self.latent_dim]
 
 
-def _missed(snapshots: Tensor, basis: Tensor) -> Tensor:
-    """(channels,) squared distance of snapshots (n, channels, rank) from the basis, summed."""
-    return (snapshots - snapshots @ basis @ basis.T).square().sum((0, 2))
+def _quantile(errors: Tensor) -> Tensor:
+    """(channels,) 90% quantile of the size of errors (snapshots, channels, points)."""
+    sizes = errors.abs().transpose(0, 1).flatten(1).numpy()
+    return torch.as_tensor(np.quantile(sizes, 0.9, axis=1)).clamp(min=1e-300)

@@ -153,9 +153,9 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     latents = trained.latents.flatten(1).to("cpu", torch.float64)
     priors = _priors(prepared, latents)
     left_out = _left_out_errors(prepared, trained, residual)
-    # What new fields have beyond the training data looks to inference like more of the same.
     growth = 1 + left_out.excess / residual.clamp(min=LEAST_NOISE)
-    model_error = _model_error(prepared, trained, priors[0], left_out, growth)
+    noise = torch.maximum(_noise(prepared, trained), residual)
+    model_error = _model_error(prepared, trained, priors[0], left_out)
     mesh = _shared_mesh(trajectories)
     layout = None
     if mesh is not None:
@@ -170,7 +170,8 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         time_step=median_step(trajectories),
         horizon=max(sequence.num_snapshots for sequence in trajectories),
         residual_variance=tuple(residual.tolist()),
-        noise_variance=tuple((_noise(prepared, trained) * growth).tolist()),
+        noise_variance=tuple(noise.tolist()),
+        noise_growth=tuple(growth.tolist()),
         training_variance=_variance(trajectories),
         latent_radius=float((latents - latents.mean(0)).norm(dim=1).max()),
         training=TrainingRecord(
@@ -196,7 +197,6 @@ def _model_error(
     trained: Trained,
     prior: LatentPrior,
     left_out: LeftOutErrors,
-    growth: Tensor,
 ) -> ModelError:
     settings = prepared.settings
     assert settings.time_scale is not None
@@ -204,11 +204,11 @@ def _model_error(
         trained.decoder,
         prepared.problem.blocks,
         trained.latents,
-        channel_blocks(prior.covariance, len(growth)),
+        channel_blocks(prior.covariance, prepared.problem.num_channels),
         settings.chunk_size,
     )
     step = median_step(prepared.trajectories) / settings.time_scale
-    return ModelError(floor * growth, share * growth, left_out.step_error(step))
+    return ModelError(floor, share, left_out.step_error(step))
 
 
 def _priors(prepared: Prepared, latents: Tensor) -> tuple[LatentPrior, ...]:
