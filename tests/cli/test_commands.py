@@ -177,3 +177,8 @@ def test_an_error_is_one_clear_line_and_exit_code_2(folder, arguments, says):
 def test_debug_shows_the_traceback(folder):
     _, error = smore("--debug", "fit", "nothing.nc", folder=folder, code=1)
     assert "Traceback" in error
+
+
+def test_further_trajectories_belong_to_a_benchmark(folder):
+    _, error = smore("evaluate", "flow.smore", "test.nc", "--further", "2", folder=folder, code=2)
+    assert "--dataset" in error

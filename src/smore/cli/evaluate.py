@@ -9,8 +9,9 @@ import typer
 
 from smore.cli.data import load_benchmark
 from smore.cli.output import Json, console, print_evaluation, print_json
-from smore.data import Missing
+from smore.data import Missing, Trajectories
 from smore.errors import SettingsError
+from smore.experiments.results import append_result
 from smore.inference import FitMethod
 from smore.model import SMORE, as_trajectories
 from smore.plotting import forecast_figure, require_figure_format, save_figure
@@ -24,6 +25,12 @@ def evaluate(
     dataset: Annotated[
         str | None, typer.Option(help="Use the test set of a benchmark instead.")
     ] = None,
+    further: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="With --dataset: so many trajectories beyond the usual test set."
+        ),
+    ] = None,
     method: Annotated[
         FitMethod, typer.Option(help="How initial states are inferred.")
     ] = "posterior",
@@ -31,18 +38,28 @@ def evaluate(
     figure: Annotated[
         Path | None, typer.Option(help="Draw truth, forecast and error of one sequence here.")
     ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="With --dataset: append the scores to this CSV file.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Forecast every sequence from its first snapshot and score it against the others."""
     if (data is None) == (dataset is None):
         raise SettingsError("say what to evaluate on: a file, or a benchmark with --dataset")
+    if dataset is None and (further is not None or results is not None):
+        raise SettingsError("--further and --results belong to --dataset")
     if figure is not None:
         require_figure_format(figure)
     model = SMORE.load(model_file)
-    source = load_benchmark(dataset).test if dataset is not None else data
-    assert source is not None
-    trajectories = as_trajectories(source, missing)
+    if dataset is not None:
+        trajectories = _test_set(dataset, further)
+    else:
+        assert data is not None
+        trajectories = as_trajectories(data, missing)
     evaluation = model.evaluate(trajectories, method=method)
+    if results is not None:
+        scored = f"{dataset}" if further is None else f"{dataset}, {further} further trajectories"
+        append_result(results, model, evaluation, dataset=scored, preset="")
     if figure is not None:
         save_figure(forecast_figure(model, trajectories), figure)
     if as_json:
@@ -51,3 +68,13 @@ def evaluate(
     print_evaluation(evaluation)
     if figure is not None:
         console.print(f"figure: {figure}", highlight=False)
+
+
+def _test_set(dataset: str, further: int | None) -> Trajectories:
+    """The test set of a benchmark, or trajectories that come after it."""
+    usual = as_trajectories(load_benchmark(dataset).test)
+    if further is None:
+        return usual
+    count = len(set(usual.groups))
+    more = as_trajectories(load_benchmark(dataset, num_test=count + further).test)
+    return more.select(range(len(usual), len(more)))
