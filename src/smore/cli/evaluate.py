@@ -27,9 +27,7 @@ def evaluate(
     ] = None,
     further: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="With --dataset: so many trajectories beyond the usual test set."
-        ),
+        typer.Option(min=1, help="With --dataset: so many trajectories beyond the usual test set."),
     ] = None,
     method: Annotated[
         FitMethod, typer.Option(help="How initial states are inferred.")
