@@ -126,18 +126,40 @@ def evaluate_latents(
     constant = climatology.expand_as(forecast)
     climate, _ = squared_errors(decoder, blocks, constant, chunk_size)
     squared, climate = squared * scale**2, climate * scale**2
-    kept, kept_count = persistence_errors(trajectories)
+    return evaluation_of(squared, climate, count, trajectories, timeline, variance, horizon)
 
+
+def evaluation_of(
+    squared: Tensor,
+    climate: Tensor,
+    count: Tensor,
+    truth: Trajectories,
+    timeline: Timeline,
+    variance: Tensor,
+    horizon: int,
+) -> Evaluation:
+    """The evaluation that sums of squared errors make.
+
+    Args:
+        squared: (snapshots, channels) of the forecast, summed over points, in the data's units.
+        climate: the same of the climatology.
+        count: (snapshots, channels) number of points in each sum.
+        truth: what was forecast.
+        timeline: which snapshot comes when.
+        variance: (channels,) over the training data.
+        horizon: snapshots in the training window.
+    """
+    kept, kept_count = persistence_errors(truth)
     mse = score(squared, count, timeline, horizon)
     nmse = score(squared / variance, count, timeline, horizon)
     persistence = score(kept, kept_count, timeline, horizon)
-    climate_scores = score(climate, count, timeline, horizon)
-    scored = (
-        timeline.scatter(torch.arange(timeline.valid.shape[1]).expand(timeline.valid.shape)) > 0
-    )
-    relative = (squared[scored].sum(0) / truth_energy(trajectories)[scored].sum(0)).sqrt()
+    climatology = score(climate, count, timeline, horizon)
+    later = torch.ones_like(timeline.valid)
+    later[:, 0] = False
+    scored = timeline.scatter(later)
+    relative = (squared[scored].sum(0) / truth_energy(truth)[scored].sum(0)).sqrt()
     return Evaluation(
-        num_sequences=len(trajectories),
+        num_sequences=len(truth),
         horizon=horizon,
         in_horizon_mse=mse.in_horizon,
         extrapolation_mse=mse.extrapolation,
@@ -152,12 +174,12 @@ def evaluate_latents(
         persistence_mse=persistence.full,
         persistence_nmse=score(kept / variance, kept_count, timeline, horizon).full,
         persistence_per_step_mse=persistence.per_step,
-        climatology_in_horizon_mse=climate_scores.in_horizon,
-        climatology_extrapolation_mse=climate_scores.extrapolation,
-        climatology_mse=climate_scores.full,
+        climatology_in_horizon_mse=climatology.in_horizon,
+        climatology_extrapolation_mse=climatology.extrapolation,
+        climatology_mse=climatology.full,
         climatology_nmse=score(climate / variance, count, timeline, horizon).full,
         relative_l2={
             channel.name: float(value)
-            for channel, value in zip(trajectories.channels, relative, strict=True)
+            for channel, value in zip(truth.channels, relative, strict=True)
         },
     )

@@ -38,8 +38,6 @@ from smore.training.rollout_fit import fit_rollouts, forecast_error
 
 Status = Callable[[int, str], None]
 
-# An error of the dynamics that is this share of the decoder's is not worth refining.
-NEGLIGIBLE = 0.01
 # What regression found is already close: rollouts refine it with smaller steps.
 REFINEMENT = 0.1
 # Rates at which dissipative dynamics may have to lose energy, per output interval, and the share
@@ -79,14 +77,13 @@ def fit_dynamics(
         # A generator in single precision is less than it could be.
         dynamics.to("cpu", torch.float64)
         trajectories = timeline.gather(latents.flatten(1))
-        negligible = NEGLIGIBLE * decoder_error * problem.num_channels
         return fit_generator(
             dynamics,
             trajectories,
             timeline,
             problem.groups,
             bases=bases,
-            negligible=negligible,
+            unresolved=decoder_error * problem.num_channels,
             stabilise=settings.stabilise,
         )
     # Learning rates and initial factors are made for latents of order one.

@@ -32,6 +32,8 @@ RIDGES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2
 NUM_FOLDS = 8
 # A mode that decays by more than this over a step leaves nothing to take the logarithm of.
 SMALLEST_MODULUS = 1e-6
+# An error of the dynamics that is this share of the decoder's is not worth refining.
+NEGLIGIBLE = 0.01
 # Iterations of the refinement that are tried, and the gain on left-out trajectories that is asked.
 REFINEMENTS = (5, 10, 20)
 LEAST_GAIN = 0.01
@@ -53,7 +55,7 @@ def fit_generator(
     groups: Tensor,
     *,
     bases: LeftOutBases | None = None,
-    negligible: float = 0.0,
+    unresolved: float = 0.0,
     stabilise: str = "auto",
 ) -> dict[str, float]:
     """Fit `dynamics`, in place, to trajectories with equal steps.
@@ -64,7 +66,7 @@ def fit_generator(
         timeline: their lengths and steps.
         groups: (sequences,) which trajectory each was cut from.
         bases: latents that know nothing of left-out trajectories, where they can be had.
-        negligible: squared error of a state that nobody would notice.
+        unresolved: squared error of a state that the decoder makes anyhow.
         stabilise: "always", "never", or "auto" for "if it costs little".
 
     Returns:
@@ -73,7 +75,7 @@ def fit_generator(
     """
     folds = assign_folds(groups)
     step = float(timeline.steps[timeline.valid[:, 1:]][0])
-    fit = CrossValidation(trajectories, timeline, folds, step, bases, negligible)
+    fit = CrossValidation(trajectories, timeline, folds, step, bases, unresolved)
     ridge = fit.best_ridge()
     matrix = Transitions(trajectories, timeline, folds).fit(ridge)
     generator, change = real_generator(matrix, step)
@@ -176,7 +178,7 @@ class CrossValidation:
         folds: (sequences,) numbers from 0.
         step: the length of every step.
         bases: latents that know nothing of left-out trajectories, where they can be had.
-        negligible: squared error of a state that nobody would notice.
+        unresolved: squared error of a state that the decoder makes anyhow.
     """
 
     def __init__(
@@ -186,9 +188,9 @@ class CrossValidation:
         folds: Tensor,
         step: float,
         bases: LeftOutBases | None,
-        negligible: float,
+        unresolved: float,
     ) -> None:
-        self.step, self.negligible = step, negligible
+        self.step, self.unresolved = step, unresolved
         self.ridge = 0.0
         num_folds = int(folds.max()) + 1
         self.transitions = []
@@ -227,7 +229,7 @@ class CrossValidation:
         """How many iterations of refinement they gain from; 0 where they hardly do."""
         errors = np.zeros(1 + len(REFINEMENTS))
         for start, training, testing in self._folds():
-            if float(testing.error(start)) <= self.negligible:
+            if float(testing.error(start)) <= NEGLIGIBLE * self.unresolved:
                 return 0
             found = training.refine(start, REFINEMENTS[-1])
             tried = [start, *(found[iterations - 1] for iterations in REFINEMENTS)]
@@ -237,8 +239,8 @@ class CrossValidation:
         return (0, *REFINEMENTS)[int(np.argmin(errors))]
 
     def cost_of_decay(self) -> float:
-        """Relative rise of their error when no mode may grow; what is negligible costs nothing."""
-        free = stable = self.negligible * len(self.transitions)
+        """Relative rise of their whole error, the decoder's included, when no mode may grow."""
+        free = stable = self.unresolved * len(self.transitions)
         for start, _, testing in self._folds():
             free += float(testing.error(start))
             stable += float(testing.error(decaying(start, self.step)))
