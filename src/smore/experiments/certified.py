@@ -87,14 +87,19 @@ def check_certificates(
         names: keys of CASES.
         seed: of weights and of random states.
         compare: fit the uncertified models too.
-        models: folder to keep the certified models in, as `PRESET-certified.smore`.
+        models: folder to keep the certified models in, as `PRESET-certified.smore`; one that is
+            there already is not fitted again.
     """
     for name in names:
         benchmark = datasets.load(preset(name).dataset)
         certified, free = CASES[name]
-        model = SMORE.from_preset(name, seed=seed, **certified).fit(benchmark.train)
-        if models is not None:
-            model.save(models / f"{name}-certified.smore")
+        kept = None if models is None else models / f"{name}-certified.smore"
+        if kept is not None and kept.exists():
+            model = SMORE.load(kept)
+        else:
+            model = SMORE.from_preset(name, seed=seed, **certified).fit(benchmark.train)
+            if kept is not None:
+                model.save(kept)
         other = None
         if compare:
             other = SMORE.from_preset(name, seed=seed, **free).fit(benchmark.train)
