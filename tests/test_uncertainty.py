@@ -11,7 +11,7 @@ from scipy.linalg import block_diag, expm
 
 from smore import Trajectories
 from smore.dynamics import StepError
-from smore.errors import DataError, SettingsError, UnobservedWarning
+from smore.errors import DataError, ForecastRangeWarning, SettingsError, UnobservedWarning
 from waves import NUM_MODES, RATES, STEP, WAVES, codes, places, planted, solution, trajectories
 
 DEVIATIONS = {"u": 0.3, "v": 0.05}
@@ -116,7 +116,7 @@ def test_states_carry_what_was_found_about_the_observations(model):
 
 def test_an_answer_that_rests_on_the_prior_comes_with_a_warning(model):
     with pytest.warns(UnobservedWarning, match="2 observed values determine"):
-        model.infer(observations(num_points=1))
+        model.infer(observations(num_points=1), noise=DEVIATIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.infer(observations(num_points=30))
@@ -181,3 +181,40 @@ def test_a_point_far_outside_is_refused_before_any_work(model):
     )
     with pytest.raises(DataError, match="30"):
         model.infer(far)
+
+
+def spoiled(amount):
+    """Observations of one state, one of which is wrong by `amount`."""
+    observed = observations(num_points=25, num_states=1)
+    sequence = observed.sequences[0]
+    fields = sequence.fields.copy()
+    fields[0, 0, 3] += amount
+    return replace(observed, sequences=(replace(sequence, fields=fields),))
+
+
+def test_a_broken_sensor_is_noticed(model):
+    with pytest.warns(UnobservedWarning, match="observations of 'u' do not fit any state"):
+        model.infer(spoiled(50.0), noise=DEVIATIONS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.infer(spoiled(0.0), noise=DEVIATIONS)
+
+
+def test_instruments_that_nobody_spoke_of_are_spoken_of(model):
+    """With 10 points for 8 latents there is nothing to see the noise in."""
+    few = observations(num_points=10)
+    with pytest.warns(UnobservedWarning, match="the noise of u, v was not told"):
+        model.infer(few)
+    with pytest.warns(UnobservedWarning, match="the noise of v was not told"):
+        model.infer(few, noise={"u": 0.3})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.infer(few, noise=DEVIATIONS)
+
+
+def test_observations_in_other_units_are_told_from_unstable_dynamics(model):
+    observed = observations(num_points=30, num_states=1)
+    sequence = observed.sequences[0]
+    scaled = replace(observed, sequences=(replace(sequence, fields=1000 * sequence.fields),))
+    with pytest.warns(ForecastRangeWarning, match="check units, offsets and fill values"):
+        model.forecast(scaled, [STEP], noise=0.3)

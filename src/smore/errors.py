@@ -62,4 +62,4 @@ class OutsideDomainWarning(UserWarning):
 
 
 class UnobservedWarning(UserWarning):
-    """A good part of an inferred state was not observed but assumed."""
+    """An inferred state rests on more than its observations, or these are doubtful."""

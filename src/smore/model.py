@@ -27,6 +27,7 @@ from smore.errors import DataError, NotFittedError, SettingsError, UnobservedWar
 from smore.evaluation import Evaluation
 from smore.forecasting import forecast_dataset
 from smore.inference import FitMethod, LatentState
+from smore.inference.cautions import cautions
 from smore.inference.sensor_plan import SensorPlan, plan_sensors
 from smore.inference.unseen import unseen_directions
 from smore.model_file import load_surrogate, save_surrogate
@@ -129,7 +130,8 @@ class SMORE:
             missing: what to do about missing values in a Dataset or file: "refuse" or "mask".
 
         Warns:
-            UnobservedWarning: a good part of the state was not observed but assumed.
+            UnobservedWarning: a good part of the state was not observed but assumed, observations
+                do not fit any state, or their noise is not known.
         """
         return self._infer(self.observations(observations, missing=missing), method, noise)
 
@@ -254,7 +256,7 @@ class SMORE:
         candidates: Mesh | ArrayLike | None = None,
         allowed: NDArray[np.bool_] | None = None,
         channels: list[str] | None = None,
-        noise: list[float] | None = None,
+        noise: float | dict[str, float] | None = None,
         seed: int = 0,
     ) -> SensorPlan:
         """The points from which the model would know its field best, and what they promise.
@@ -265,16 +267,19 @@ class SMORE:
                 the training mesh.
             allowed: (candidates,) at which of them a sensor may stand; by default at all.
             channels: what every sensor measures; by default all channels.
-            noise: standard deviation of the instrument for each of `channels`, in the data's units.
+            noise: standard deviation of the instruments, see `infer`; by default they are exact.
             seed: of the random placements compared with.
         """
+        surrogate = self._fitted()
+        measured = channels or [channel.name for channel in surrogate.description.channels]
+        given = noise if isinstance(noise, dict) else dict.fromkeys(measured, noise or 0.0)
         return plan_sensors(
-            self._fitted(),
+            surrogate,
             count,
             candidates=self._where(candidates, None, 1)[0],
             allowed=allowed,
-            channels=channels,
-            noise=noise,
+            channels=measured,
+            noise=[given.get(name, 0.0) for name in measured],
             seed=seed,
         )
 
@@ -371,9 +376,9 @@ class SMORE:
 
     def _infer(self, observations: Trajectories, method: FitMethod, noise: Noise) -> LatentState:
         state = self._fitted().infer(observations, method, noise)
-        doubt = state.warning()
-        if doubt is not None:
-            warnings.warn(doubt, UnobservedWarning, stacklevel=3)
+        names = [channel.name for channel in self.surrogate_.description.channels]
+        for caution in cautions(state, names) if method == "posterior" else []:
+            warnings.warn(caution, UnobservedWarning, stacklevel=3)
         return state
 
     def _instants(self, times: ArrayLike) -> NDArray[np.float64]:

@@ -99,7 +99,7 @@ class Surrogate:
         blocks = self.blocks(first)
         equations = normal_equations(self.decoder, blocks, settings.chunk_size)
         expected = self.expected_noise + instruments
-        seen = estimate_noise(equations, self.least_noise + instruments, expected)
+        seen, is_seen = estimate_noise(equations, self.least_noise + instruments, expected)
         state = infer_states(
             equations,
             torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
@@ -116,8 +116,14 @@ class Surrogate:
         return replace(
             state,
             observability=observabilities(self.decoder, blocks),
+            noise_known=is_seen if told is None else is_seen | self._told(noise),
             growth=torch.minimum(growth.clamp(min=1), most),
         )
+
+    def _told(self, noise: Noise) -> Tensor:
+        """(channels,) whether the user spoke of the noise of a channel."""
+        names = [channel.name for channel in self.description.channels]
+        return torch.tensor([not isinstance(noise, Mapping) or name in noise for name in names])
 
     @property
     def least_noise(self) -> Tensor:
@@ -233,10 +239,15 @@ class Surrogate:
         ratio = float(distance.max()) / max(self.description.latent_radius, 1e-300)
         if ratio > FAR:
             first = int((distance > FAR * self.description.latent_radius).any(0).nonzero()[0])
+            where = (
+                "the initial state is already far from anything in the training data: check units, "
+                "offsets and fill values of the observations"
+                if first == 0
+                else "the dynamics are not stable this far; trust it no longer"
+            )
             warnings.warn(
                 f"from step {first} on the forecast is up to {ratio:.2g} times as far from the "
-                "training mean as any training state: the dynamics are not stable this far; "
-                "trust it no longer",
+                f"training mean as any training state: {where}",
                 ForecastRangeWarning,
                 stacklevel=3,
             )

@@ -1,6 +1,7 @@
 """`smore certify` as a user meets it: verdict first, exit code 0 or 3."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,6 +11,9 @@ from typer.testing import CliRunner
 from smore import SMORE
 from smore.cli.certify import certify
 from smore.cli.output import console
+from smore.model_file import save_surrogate
+from smore.stability.certify import certify_dynamics
+from smore.stability.stepping import Stepping
 from waves import planted, trajectories
 
 app = typer.Typer()
@@ -83,3 +87,25 @@ def test_a_certificate_is_saved_with_the_model(folder):
     assert saved.claims == loaded.claims
     assert (saved.factor == loaded.factor).all()
     assert torch.equal(torch.tensor(saved.centre), torch.tensor(loaded.centre))
+
+
+def test_a_model_that_diverges_gets_its_verdict_and_a_picture(folder, tmp_path):
+    """Rollouts that overflow are drawn as far as they go."""
+    model = SMORE.load(folder / "waves.smore")
+    with torch.no_grad():
+        model.surrogate_.dynamics.linear.mul_(-50.0)
+    surrogate = model.surrogate_
+    step = surrogate.description.time_step / surrogate.description.settings.time_scale
+    stepping = Stepping(step, "exact", 1)
+    states = surrogate.prior.factor.T.numpy()
+    unstable = replace(
+        surrogate, certificate=certify_dynamics(surrogate.dynamics, states, stepping)
+    )
+    save_surrogate(unstable, tmp_path / "unstable.smore")
+    printed = run(tmp_path / "unstable.smore", "--figure", tmp_path / "f.png", code=3)
+    assert printed.startswith("NOT CERTIFIED: ")
+    assert (tmp_path / "f.png").stat().st_size > 10_000
+
+
+def test_stable_is_not_said_to_be_accurate(folder):
+    assert "stable is not accurate" in run(folder / "waves.smore")

@@ -123,6 +123,22 @@ def test_too_few_sensors_are_warned_about_in_words(folder):
     assert "was not observed but assumed: 1 observed values" in warned
 
 
+def test_points_may_come_as_a_table_or_as_coordinates_alone(folder):
+    (folder / "points.csv").write_text("y,x\n0.25,0.5\n0.5,0.75\n")
+    place = xr.Dataset(coords={"x": ("point", [0.5, 0.75]), "y": ("point", [0.25, 0.5])})
+    place.to_netcdf(folder / "points.nc")
+    fields = []
+    for name in ("points.csv", "points.nc"):
+        smore(
+            *("forecast", "flow.smore", "sensors.nc", "--points", name, "-o", "there.nc"),
+            folder=folder,
+        )
+        with xr.open_dataset(folder / "there.nc") as forecast:
+            np.testing.assert_allclose(forecast["x"], [0.5, 0.75])
+            fields.append(forecast["height"].values)
+    np.testing.assert_array_equal(*fields)
+
+
 def test_a_single_long_sequence_needs_no_settings(folder):
     printed, _ = smore(
         "fit", "long.nc", "-o", "long.smore", "--decoder-steps", "20", "--json", folder=folder

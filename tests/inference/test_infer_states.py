@@ -9,6 +9,7 @@ from smore.data import Block
 from smore.decoder import FilterNetwork
 from smore.errors import SettingsError
 from smore.inference import FIT_METHODS, LatentPrior, infer_states, normal_equations
+from smore.inference.cautions import cautions
 
 CHANNELS, DIM = 2, 3
 NOISE = torch.tensor([0.1, 0.2], dtype=torch.float64)
@@ -149,11 +150,13 @@ def test_of_several_priors_each_snapshot_has_the_likeliest(decoder, prior):
 def test_a_state_that_was_hardly_observed_says_so(decoder, num_points, rests):
     prior = LatentPrior(*(f(CHANNELS * DIM, dtype=torch.float64) for f in (torch.zeros, torch.eye)))
     data = block([0], num_points, False, 9)
+    data.values.copy_(decoder.basis(data.coords).offset.detach()[:, None].expand_as(data.values))
     state = infer_states(
         normal_equations(decoder, [data]), torch.zeros(1), priors=[prior], noise=1e-6 * NOISE
     )
     assert bool(state.rests_on_prior[0]) is rests
-    assert (state.warning() is not None) is rests
+    told = cautions(state, ["u", "v"])
+    assert bool(told) is rests
     if rests:
-        assert f"{CHANNELS * num_points} observed values" in state.warning()
-        assert f"of {CHANNELS * DIM} latent directions" in state.warning()
+        assert f"{CHANNELS * num_points} observed values" in told[0]
+        assert f"of {CHANNELS * DIM} latent directions" in told[0]

@@ -125,8 +125,9 @@ def observed_with(deviations, num_points=POINTS, masked=False):
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_noise_of_instruments_is_found_per_channel(masked):
     least = torch.full((CHANNELS,), 1e-10, dtype=torch.float64)
-    found = estimate_noise(observed_with([0.1, 0.02], masked=masked), least, least).sqrt()
-    torch.testing.assert_close(found, torch.tensor([0.1, 0.02]).double(), rtol=0.1, atol=0)
+    found, told = estimate_noise(observed_with([0.1, 0.02], masked=masked), least, least)
+    assert told.all()
+    torch.testing.assert_close(found.sqrt(), torch.tensor([0.1, 0.02]).double(), rtol=0.1, atol=0)
 
 
 def test_without_values_to_spare_no_noise_is_seen():
@@ -134,9 +135,12 @@ def test_without_values_to_spare_no_noise_is_seen():
     least = torch.tensor([1e-3, 1e-4], dtype=torch.float64)
     for num_points in (1, DIM, DIM + 1):
         equations = observed_with([0.5, 0.5], num_points)
-        assert torch.equal(estimate_noise(equations, least, 2 * least), 2 * least)
+        found, told = estimate_noise(equations, least, 2 * least)
+        assert torch.equal(found, 2 * least)
+        assert not told.any()
 
 
 def test_the_noise_is_never_below_the_decoders_own_scatter():
     least = torch.tensor([0.5, 0.25], dtype=torch.float64)
-    assert torch.equal(estimate_noise(observed_with([0.01, 0.0]), least, 2 * least), least)
+    found, _ = estimate_noise(observed_with([0.01, 0.0]), least, 2 * least)
+    assert torch.equal(found, least)

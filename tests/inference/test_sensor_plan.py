@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from smore import Trajectories
-from smore.data import Mesh, Space
+from smore.data import Clock, Mesh, Space
 from smore.data.quadrature import scattered_mesh
 from smore.errors import DataError, OutsideDomainWarning, SettingsError
 from smore.inference import LatentPrior
@@ -143,6 +143,14 @@ def test_the_table_has_the_points_and_blanks_to_fill(surrogate, candidates, tmp_
     assert [row[2] for row in rows] == ["", "", ""]
     # To the last digit.
     np.testing.assert_array_equal([[float(x) for x in row[:2]] for row in rows], plan.coords)
+
+
+def test_models_with_dates_ask_for_one(surrogate, candidates, tmp_path):
+    dated = Clock(kind="datetime", units="s", reference="2020-01-01T00:00:00")
+    description = surrogate.description.model_copy(update={"clock": dated})
+    plan = plan_sensors(replace(surrogate, description=description), 3, candidates=candidates)
+    plan.write_csv(tmp_path / "sensors.csv")
+    assert (tmp_path / "sensors.csv").read_text().splitlines()[0] == "x,y,time,u,v"
 
 
 def test_measurements_are_not_overwritten(surrogate, candidates, tmp_path):

@@ -63,6 +63,7 @@ def main() -> None:
         "[yellow]warning:[/]", escape(str(message)), highlight=False, soft_wrap=True
     )
     warnings.simplefilter("once")
+    warnings.simplefilter("ignore", DeprecationWarning)  # of libraries, for their developers
     try:
         app()
     except (SmoreError, OSError) as error:

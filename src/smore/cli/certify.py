@@ -51,17 +51,31 @@ def certify(
     forecast = None
     if source is not None:
         forecast = model.forecast_bound(as_trajectories(source, missing))
-    if figure is not None:
-        linear = _linear_part(model.surrogate_)
-        save_figure(certificate_figure(certificate, linear, _rollouts(model), forecast), figure)
     if as_json:
         print_json(_summary(certificate, constants, forecast))
     else:
         _print(certificate, constants, forecast)
-        if figure is not None:
+        _print_origin(model.surrogate_)
+    if figure is not None:
+        linear = _linear_part(model.surrogate_)
+        save_figure(certificate_figure(certificate, linear, _rollouts(model), forecast), figure)
+        if not as_json:
             console.print(f"figure: {figure}", highlight=False)
     if not certificate.claims.certified:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def _print_origin(surrogate: Surrogate) -> None:
+    """Where stability comes from if not from the data, and what it does not say."""
+    findings = surrogate.description.training.findings
+    made = int(findings.get("modes_made_to_decay", 0))
+    if made:
+        console.print(
+            f"training   {made} modes that grew were made to decay by 1e-6 per step; left-out "
+            f"trajectories lost {findings['cost_of_stability']:.2%} of their accuracy by it",
+            highlight=False,
+        )
+    console.print("stable is not accurate: see `smore evaluate` for errors", highlight=False)
 
 
 def _linear_part(surrogate: Surrogate) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ import typer
 from numpy.typing import NDArray
 
 from smore.cli.output import Json, console, error_console, print_json, print_table, span
-from smore.data import Clock, Missing, Trajectories
+from smore.cli.points import points_of
+from smore.data import Clock, Missing
 from smore.data.files import require_data_format, save_dataset
 from smore.description import Description
 from smore.errors import SettingsError
@@ -47,7 +48,7 @@ def forecast(
         str | None,
         typer.Option(
             help="Standard deviation of the instruments in the data's units, '0.1' or "
-            "'u=0.1,v=0.3'; default: estimated from the observations."
+            "'u=0.1,v=0.3'; default: estimated where there are values to spare, else 0."
         ),
     ] = None,
     uncertainty: Annotated[
@@ -65,21 +66,19 @@ def forecast(
         require_figure_format(figure)
     model = SMORE.load(model_file)
     description = model.surrogate_.description
+    clock = description.clock
+    instants = None if times is None else parse_times(times, clock)
     observed = model.observations(observations, missing=missing)
     if any(sequence.num_snapshots > 1 for sequence in observed):
         error_console.print("note: only the first snapshot of the observations is used")
     observed = observed.leading(1)
     state = model.infer(observed, method=method, noise=parse_noise(noise))
-    clock = description.clock
-    if times is None:
+    if instants is None:
         latest = float(state.times.max())
         instants = clock.to_values(latest + description.time_step * np.arange(1, 11))
-    else:
-        instants = parse_times(times, clock)
     where: Any = None
     if points is not None:
-        place = Trajectories.open(points, missing="mask")
-        where = place.order_coordinates(description.space.names).sequences[0].mesh
+        where = points_of(points, description.space)
     elif model.surrogate_.mesh is None:
         where = [sequence.mesh for sequence in observed]
     result = model.forecast(state, instants, points=where, uncertainty=uncertainty)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 
 from smore.cli.forecast import parse_noise
 from smore.cli.output import Json, console, print_json, print_table
-from smore.data import Mesh, Space, Trajectories
+from smore.cli.points import points_of
+from smore.data import Mesh
 from smore.data.files import CSV_SUFFIX, NETCDF_SUFFIXES, ZARR_SUFFIX
-from smore.data.quadrature import scattered_mesh
 from smore.errors import DataError, SettingsError
 from smore.inference.sensor_plan import (
     SensorPlan,
@@ -112,7 +111,7 @@ def _places(surrogate: Surrogate, allowed: str | None) -> tuple[Mesh, NDArray[np
     space = surrogate.description.space
     suffixes = (*NETCDF_SUFFIXES, ZARR_SUFFIX, CSV_SUFFIX)
     if allowed is not None and (Path(allowed).suffix in suffixes or Path(allowed).exists()):
-        return _points_of(Path(allowed), space), None
+        return points_of(Path(allowed), space), None
     if surrogate.mesh is None:
         raise DataError(
             "this model was trained on several meshes, or on a very large one, and has none to "
@@ -121,43 +120,6 @@ def _places(surrogate: Surrogate, allowed: str | None) -> tuple[Mesh, NDArray[np
     if allowed is None:
         return surrogate.mesh, None
     return surrogate.mesh, parse_region(allowed, space)(surrogate.mesh.coords)
-
-
-def _points_of(path: Path, space: Space) -> Mesh:
-    if path.suffix == CSV_SUFFIX:
-        return scattered_mesh(read_points(path, space.names), space.geometry)
-    place = Trajectories.open(path, missing="mask")
-    return place.order_coordinates(space.names).sequences[0].mesh
-
-
-def read_points(path: Path, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """Points (points, dim) from the columns `names` of a CSV file; other columns are ignored."""
-    if not path.exists():
-        raise DataError(f"there is no file {path}")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        table = csv.DictReader(file)
-        columns = table.fieldnames or []
-        if not set(names) <= set(columns):
-            raise DataError(
-                f"{path} needs the columns {', '.join(names)}, separated by commas, has "
-                f"{', '.join(columns) or 'none'}; name them in the first line"
-            )
-        points = [
-            [_number(row[name], name, path, table.line_num) for name in names] for row in table
-        ]
-    if not points:
-        raise DataError(f"{path} has no points, only a first line with names")
-    return np.array(points)
-
-
-def _number(text: str | None, name: str, path: Path, line: int) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"line {line} of {path}: '{name}' must be a finite number, is {text!r}")
-    return value
 
 
 def _deviations(noise: float | dict[str, float] | None, channels: list[str]) -> list[float]:

@@ -12,7 +12,7 @@ from torch import Tensor
 RESTS_ON_PRIOR = 0.1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LatentState:
     """Reduced states of one or more snapshots, in float64.
 
@@ -31,6 +31,7 @@ class LatentState:
             None where nobody asked.
         noise: (channels,) variance of observed values about the decoder that was assumed,
             normalised units; None as above.
+        noise_known: (channels,) whether the noise was told or seen in the residuals; None as above.
         growth: (channels,) how many times more the decoder seems to miss of these fields than of
             the training data; None where nobody asked.
     """
@@ -44,7 +45,17 @@ class LatentState:
     prior_share: Tensor | None = None
     observability: Tensor | None = None
     noise: Tensor | None = None
+    noise_known: Tensor | None = None
     growth: Tensor | None = None
+
+    def __repr__(self) -> str:
+        determined = ""
+        if self.determined is not None:
+            determined = f", {float(self.determined.min()):.0f} of them determined"
+        return (
+            f"<LatentState: {len(self)} states of {self.flat.shape[1]} latent directions"
+            f"{determined}, from {int(self.num_values.min())} or more observed values each>"
+        )
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -73,29 +84,6 @@ class LatentState:
         if self.prior_share is None:
             return self.num_values < self.flat.shape[1]
         return self.prior_share > RESTS_ON_PRIOR
-
-    def warning(self) -> str | None:
-        """What to say about states that rest on the prior in good part; None when none does."""
-        doubtful = self.rests_on_prior.nonzero()[:, 0]
-        if not len(doubtful):
-            return None
-        worst = int(doubtful[0])
-        of = "" if len(self) == 1 else f" in {len(doubtful)} of {len(self)} sequences"
-        size = self.flat.shape[1]
-        if self.determined is None or self.prior_share is None:
-            return (
-                f"{int(self.num_values[worst])} observed values cannot determine {size} latent "
-                f"directions{of}, and this method knows no prior: the answer is one of many; use "
-                "method 'posterior', or observe more"
-            )
-        worst = int(self.prior_share.argmax())
-        return (
-            f"part of the answer was not observed but assumed{of}: "
-            f"{int(self.num_values[worst])} observed values determine "
-            f"{float(self.determined[worst]):.0f} of {size} latent directions, and "
-            f"{float(self.prior_share[worst]):.0%} of the variance is known from the training data "
-            "alone; observe more, or better places (`smore sensors`)"
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """How much was observed and how well that determines the states, as plain values."""

@@ -59,7 +59,9 @@ def _projected(block: NormalEquations, codes: Tensor) -> tuple[Tensor, Tensor]:
     return along.sum((0, -1)), seen.sum(-1)[block.pattern].sum(0)
 
 
-def estimate_noise(equations: Sequence[NormalEquations], least: Tensor, expected: Tensor) -> Tensor:
+def estimate_noise(
+    equations: Sequence[NormalEquations], least: Tensor, expected: Tensor
+) -> tuple[Tensor, Tensor]:
     """(channels,) variance of observed values about the decoder, as their own residuals tell it.
 
     From least-squares fits alone, in snapshots that have values to spare. With fewer values than
@@ -69,6 +71,9 @@ def estimate_noise(equations: Sequence[NormalEquations], least: Tensor, expected
         equations: the observations.
         least: (channels,) what it is at least.
         expected: (channels,) what it is taken to be where the observations do not tell.
+
+    Returns:
+        The variance, and whether the observations told it.
     """
     squared, free = torch.zeros_like(least), torch.zeros_like(least)
     for each in equations:
@@ -78,5 +83,6 @@ def estimate_noise(equations: Sequence[NormalEquations], least: Tensor, expected
         residual = each.squared_residual(least_squares(each))
         squared += torch.where(spare, residual, 0.0).sum(0)
         free += torch.where(spare, each.count - rank, 0.0).sum(0)
-    told = torch.maximum(least, squared / free.clamp(min=1))
-    return torch.where(free >= FEWEST_SPARE, told, expected)
+    seen = torch.maximum(least, squared / free.clamp(min=1))
+    told = free >= FEWEST_SPARE
+    return torch.where(told, seen, expected), told

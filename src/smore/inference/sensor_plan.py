@@ -42,6 +42,7 @@ class SensorPlan:
             units; inf where nothing is measured.
         placement: points as indices into the candidates, and what they promise.
         random_coords: (count, dim) as many sensors at random, to be shown beside these.
+        dated: whether measurements need a date beside them.
     """
 
     coords: FloatArray
@@ -50,6 +51,7 @@ class SensorPlan:
     variance: Tensor
     placement: Placement
     random_coords: FloatArray
+    dated: bool = False
 
     @property
     def explained(self) -> float:
@@ -94,8 +96,9 @@ class SensorPlan:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow([*self.names, *self.channels])
-            blank = [""] * len(self.channels)
+            columns = [*(["time"] if self.dated else []), *self.channels]
+            writer.writerow([*self.names, *columns])
+            blank = [""] * len(columns)
             writer.writerows([*row, *blank] for row in self.coords.tolist())
 
 
@@ -172,6 +175,7 @@ def plan_sensors(
         variance=variance,
         placement=placement,
         random_coords=np.random.default_rng(seed).choice(places, count, replace=False),
+        dated=description.clock.kind == "datetime",
     )
 
 

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 # What has decayed to less than this share is gone.
 SMALLEST_SHOWN = 1e-6
+# Rollouts that diverge are shown up to this many times where they started.
+LARGEST_SHOWN = 1e6
 
 
 def certificate_figure(
@@ -55,16 +57,21 @@ def _draw_spectra(axes: Axes, linear: Array, time_unit: str) -> None:
 
 
 def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
-    distances = certificate.distance(path)
+    with np.errstate(over="ignore", invalid="ignore"):  # what diverges is drawn as far as it goes
+        distances = certificate.distance(path)
+    distances[~np.isfinite(distances)] = np.nan
     steps = np.arange(distances.shape[1])
     axes.plot(steps, distances.T, color="tab:blue", alpha=0.25, lw=0.8)
     axes.plot([], [], color="tab:blue", label="rollouts")
     bound = certificate.bound(float(distances[:, 0].max()), len(steps) - 1)
     if np.isfinite(bound).all():
         axes.plot(steps, bound, color="tab:red", lw=1.5, label="bound")
-    top = float(np.nanmax(np.concatenate([distances[np.isfinite(distances)], bound[:1]])))
+    start = float(np.nanmax(distances[:, 0]))
+    top = min(float(np.nanmax(distances)), LARGEST_SHOWN * start)
+    if np.isfinite(bound).all():
+        top = max(top, float(bound[0]))
     axes.set_yscale("log")
-    axes.set_ylim(SMALLEST_SHOWN * top, 3 * top)
+    axes.set_ylim(SMALLEST_SHOWN * start, 3 * top)
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xlim(0, len(steps) - 1)
     axes.set_xlabel("steps")

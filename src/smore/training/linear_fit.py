@@ -83,7 +83,8 @@ def fit_generator(
     if iterations:
         rollouts = Rollouts(trajectories, timeline.valid, step)
         generator = rollouts.refine(generator, iterations)[-1]
-    growth = float(np.linalg.eigvals(generator.numpy()).real.max())
+    rates = np.linalg.eigvals(generator.numpy()).real
+    growth = float(rates.max())
     cost = fit.cost_of_decay() if growth > -DECAY / step else 0.0
     stable = stabilise == "always" or (stabilise == "auto" and cost <= STABLE_COST)
     if stable:
@@ -105,6 +106,7 @@ def fit_generator(
         "fastest_growth": growth,
         "cost_of_stability": cost,
         "stabilised": float(stable),
+        "modes_made_to_decay": float((rates > -DECAY / step).sum()) if stable else 0.0,
         "hidden_share": share,
     }
 

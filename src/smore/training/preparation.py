@@ -250,7 +250,7 @@ def _stepping(prepared: Prepared) -> Stepping:
     """What forecasts of the trained model will iterate."""
     settings, clock = prepared.settings, prepared.trajectories.clock
     assert settings.time_scale is not None
-    units = "" if clock.units is None else f" {clock.units.split(' since ')[0]}"
+    units = f" {clock.units.split(' since ')[0]}" if clock.units else ""
     return Stepping(
         median_step(prepared.trajectories) / settings.time_scale,
         settings.stepping,
