@@ -103,14 +103,20 @@ def _linear_errors(
     ridge: float,
     excess: Tensor,
 ) -> LeftOutErrors:
-    """One-step maps, each fitted without one fold and tried on it."""
+    """One-step maps, each fitted without one fold and tried on it.
+
+    The model itself is fitted to one fold more; errors of regression fall like one over the number
+    of trajectories.
+    """
     steps = torch.zeros_like(trajectories[:, 1:])
     moved = torch.zeros_like(steps)
-    for fold in range(int(folds.max()) + 1):
+    num_folds = int(folds.max()) + 1
+    known_more = (1 - 1 / num_folds) ** 0.5
+    for fold in range(num_folds):
         chosen = folds == fold
         known = trajectories if bases is None else bases.latents(chosen)
         matrix = Transitions(known, problem.timeline, folds).fit(ridge, without=fold)
-        made = known[chosen, 1:] - known[chosen, :-1] @ matrix.T
+        made = known_more * (known[chosen, 1:] - known[chosen, :-1] @ matrix.T)
         carried = made @ matrix.T
         if bases is not None:
             change = bases.change_of_basis(chosen, decoder)
