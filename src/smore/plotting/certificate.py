@@ -67,11 +67,12 @@ def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
     if np.isfinite(bound).all():
         axes.plot(steps, bound, color="tab:red", lw=1.5, label="bound")
     start = float(np.nanmax(distances[:, 0]))
-    top = min(float(np.nanmax(distances)), LARGEST_SHOWN * start)
-    if np.isfinite(bound).all():
-        top = max(top, float(bound[0]))
+    tops = [float(np.nanmax(distances)), *bound[np.isfinite(bound)].tolist()]
     axes.set_yscale("log")
-    axes.set_ylim(SMALLEST_SHOWN * start, 3 * top)
+    axes.set_ylim(
+        max(SMALLEST_SHOWN * start, float(np.nanmin(distances)) / 3),
+        3 * min(max(tops), LARGEST_SHOWN * start),
+    )
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xlim(0, len(steps) - 1)
     axes.set_xlabel("steps")
