@@ -105,8 +105,8 @@ def adam_through_network(
     for step in range(num_steps + 1):
         optimizer.zero_grad()
         loss = (decode_snapshots(decoder, block.coords, codes) - targets).square().mean()
-        if float(loss) < lowest:
-            lowest, best = float(loss), codes.detach().clone()
+        if float(loss.detach()) < lowest:
+            lowest, best = float(loss.detach()), codes.detach().clone()
         if step < num_steps:
             (codes.grad,) = torch.autograd.grad(loss, codes)
             optimizer.step()
