@@ -1,12 +1,14 @@
 """How good a forecast is, and whether it beats doing nothing."""
 
 from smore.evaluation.evaluation import Evaluation, evaluate_latents
+from smore.evaluation.fields import evaluate_fields
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import Scores, score
 
 __all__ = [
     "Evaluation",
     "Scores",
+    "evaluate_fields",
     "evaluate_latents",
     "persistence_errors",
     "score",
