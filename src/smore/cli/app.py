@@ -20,6 +20,7 @@ from smore.cli import (
     forecast,
     modes,
     presets,
+    reproduce,
     sensors,
     sparse,
 )
@@ -43,6 +44,7 @@ app.command("sparse")(sparse.sparse)
 app.command("presets")(presets.presets)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 @app.callback()

@@ -1,0 +1,393 @@
+"""The main comparison: every model on every benchmark, beside the paper's errors.
+
+What is fair on two cores: a baseline gets at least the wall-clock time of the SMORE fits that it
+is compared with, those of the fast recipe on the same data, and at least ten minutes. Time, epochs
+and device stand in every row. Only the paper's recipe sees the test set, because that is the
+paper's protocol: it selects the checkpoint there, and the row says so.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore import datasets
+from smore.baselines.base import Baseline
+from smore.baselines.dino import DINo, seconds_per_epoch
+from smore.baselines.operator_inference import OperatorInference
+from smore.baselines.pod_dmd import PODDMD
+from smore.baselines.sizes import BASELINE_SIZES, paper_operator
+from smore.data import Sequence as Snapshots
+from smore.data import Trajectories
+from smore.data.normalization import channel_moments
+from smore.datasets.catalogue import ALIASES
+from smore.device import resolve_device
+from smore.errors import DivergenceError
+from smore.evaluation import Evaluation, evaluate_fields
+from smore.experiments.claims import ROLLOUT_CLAIMS, Claim
+from smore.experiments.reproduction import Ledger, Measure, Row, Run
+from smore.inference import FitMethod
+from smore.model import SMORE
+from smore.presets import PRESETS, Preset
+from smore.settings import Settings
+from smore.training.preparation import prepare
+
+NAME = "rollout"
+HORIZON = 10  # snapshots that supervise
+LEAST_MINUTES = 10.0
+SNAPSHOT = 15  # of the field comparison, counted from 1
+
+Recipe = Literal["fast", "paper"]
+RECIPES: tuple[Recipe, ...] = ("fast", "paper")
+BASELINE = "baseline"  # the recipe of everything else: its own
+
+SMORE_MODELS = ("smore-koopman", "smore-lrlq")
+# One look at the data: no budget, and the first has no random numbers either.
+CLASSICAL = ("pod-dmd", "opinf")
+SEEDLESS = ("pod-dmd",)
+# All models, with what people call them.
+LABELS = {
+    "fno": "FNO",
+    "cno": "CNO",
+    "transolver": "Transolver",
+    "dino": "DINo",
+    "smore-koopman": "SMORE-Koopman",
+    "smore-lrlq": "SMORE-LRLQ",
+    "pod-dmd": "POD + DMD",
+    "opinf": "operator inference",
+}
+# Every line of the table: a model and its recipe.
+VARIANTS = tuple(
+    (model, recipe)
+    for model in LABELS
+    for recipe in (RECIPES if model in SMORE_MODELS else (BASELINE,))
+)
+# What chose the weights that are scored.
+SELECTION = {
+    "fast": "training data",
+    "paper": "test set (the paper's protocol)",
+    "dino": "held-out training trajectories",
+    "pod-dmd": "nothing to select",
+    "opinf": "held-out training trajectories (ridge)",
+} | dict.fromkeys(("fno", "cno", "transolver"), "end of training")
+
+SHORT_NAMES = {"wave": "wave"} | {full: alias for alias, full in ALIASES.items()}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the user allows.
+
+    Args:
+        minutes: wall-clock time of a training in place of the rule above.
+        epochs: most passes over the data; without `minutes`, what the paper's recipe runs.
+    """
+
+    minutes: float | None = None
+    epochs: int | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is measured of a run.
+
+    Attributes:
+        per_step_mse: of every step, separated by spaces.
+        ratio: full_mse over the paper's; None, as all of the paper's, for methods it does not have.
+        parameters: as the paper counts them.
+        budget_minutes: time that training was allowed, None if it was not limited.
+        epochs: passes over the data that were completed, decoder steps of the fast recipe.
+        seconds: wall-clock time of the training.
+        selection: what chose the weights that are scored.
+    """
+
+    in_horizon_mse: float | None
+    extrapolation_mse: float | None
+    full_mse: float | None
+    per_step_mse: str
+    paper_in_horizon_mse: float | None
+    paper_extrapolation_mse: float | None
+    paper_full_mse: float | None
+    ratio: float | None
+    parameters: int
+    paper_parameters: int | None
+    budget_minutes: float | None
+    epochs: int
+    seconds: float
+    device: str
+    selection: str
+
+
+COLUMNS = tuple(column.name for column in fields(Figures))
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model after its training, on test data.
+
+    Args:
+        evaluation: its scores.
+        snapshot: (channels, points) its forecast of snapshot SNAPSHOT of the first test sequence.
+        parameters: as the paper counts them.
+    """
+
+    evaluation: Evaluation
+    snapshot: NDArray[np.floating]
+    parameters: int
+    epochs: int
+    seconds: float
+    device: str
+
+
+def rollout_runs(
+    names: Sequence[str],
+    models: Sequence[str],
+    recipes: Sequence[str],
+    num_seeds: int,
+    limits: Limits,
+) -> list[Run]:
+    """All runs, one seed after the other; those whose time depends on others come after them.
+
+    Args:
+        names: benchmarks.
+        models: keys of LABELS.
+        recipes: of SMORE.
+        num_seeds: seeds are counted from 0.
+        limits: what the user allows.
+    """
+    runs = [
+        Run(NAME, name, model, recipe, seed)
+        for seed in range(num_seeds)
+        for name in names
+        for model, recipe in VARIANTS
+        if model in models
+        and (recipe == BASELINE or recipe in recipes)
+        and (seed == 0 or model not in SEEDLESS)
+    ]
+    return [
+        replace(run, after=compared_with(run)) if is_timed(run, limits) else run for run in runs
+    ]
+
+
+def is_timed(run: Run, limits: Limits) -> bool:
+    """Whether `run` gets the time of the fits that it is compared with."""
+    if run.recipe == "fast" or run.model in CLASSICAL or limits.minutes is not None:
+        return False
+    return run.recipe != "paper" or limits.epochs is None
+
+
+def compared_with(run: Run) -> tuple[str, ...]:
+    """Keys of the SMORE fits by the fast recipe, of the same data and seed."""
+    return tuple(Run(NAME, run.dataset, model, "fast", run.seed).key for model in SMORE_MODELS)
+
+
+def label(model: str, recipe: str) -> str:
+    """A model as tables and figures call it."""
+    return LABELS[model] if recipe == BASELINE else f"{LABELS[model]}, {recipe}"
+
+
+def rollout_ledger(results: Path) -> Ledger:
+    """The rows in `results/rollout.csv`."""
+    return Ledger(results, NAME, COLUMNS)
+
+
+def rollout_measure(ledger: Ledger, limits: Limits) -> Measure:
+    """What measures a run of this table; the forecast of one snapshot is kept beside the rows."""
+
+    def measure(run: Run) -> Row:
+        minutes = budget_minutes(run, ledger.rows(), limits)
+        benchmark = datasets.load(run.dataset)
+        train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
+        test = Trajectories.from_xarray(benchmark.test)
+        work = _smore if run.model in SMORE_MODELS else _baseline
+        trained = work(run, train, test, Limits(minutes, limits.epochs))
+        if run.seed == 0:
+            path = fields_path(ledger.path.parent, run.dataset, run.model, run.recipe)
+            fields_beside_truth(test, trained.snapshot).save(path)
+        return asdict(_figures(run, trained, minutes))
+
+    return measure
+
+
+def budget_minutes(run: Run, rows: Sequence[Row], limits: Limits) -> float | None:
+    """Minutes that `run` may train for; None where it takes what it takes."""
+    if is_timed(run, limits):
+        compared = [row for row in rows if row["key"] in compared_with(run)]
+        # A fit that failed took its time, too.
+        longest = max(row["seconds"] or row["run_seconds"] for row in compared)
+        return max(LEAST_MINUTES, longest / 60)
+    return None if run.recipe == "fast" or run.model in CLASSICAL else limits.minutes
+
+
+def _smore(run: Run, train: Trajectories, test: Trajectories, limits: Limits) -> Trained:
+    """SMORE in the paper's size; a training that diverges is scored by its last good state."""
+    settings = paper_preset(run.dataset, run.model).settings
+    settings = settings.replace(recipe=run.recipe, seed=run.seed)
+    selects = test if run.recipe == "paper" else None
+    if selects is not None:
+        settings = settings.replace(epochs=_epochs(settings, train, selects, limits))
+    model = SMORE.from_settings(settings)
+    try:
+        model.fit(train, select_on=selects)
+    except DivergenceError as error:
+        if error.epoch is None:  # not in training, so there is no good state
+            raise
+        warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+    method: FitMethod = "posterior" if selects is None else "adam"
+    description = model.surrogate_.description
+    assert description.settings.hidden_dim is not None
+    fixed_at_zero = description.coordinate_map.decoder_dim * description.settings.hidden_dim
+    return Trained(
+        evaluation=model.evaluate(test, method=method),
+        snapshot=_snapshot(model, test, method),
+        parameters=model.num_parameters + fixed_at_zero,
+        epochs=description.training.epochs_run,
+        seconds=description.training.seconds,
+        device=str(next(model.surrogate_.decoder.parameters()).device),
+    )
+
+
+def _epochs(settings: Settings, train: Trajectories, test: Trajectories, limits: Limits) -> int:
+    """Epochs of Algorithm 1: at most the paper's, those asked for and those there is time for."""
+    most = settings.epochs if limits.epochs is None else limits.epochs
+    if limits.minutes is None:
+        return most
+    started = time.monotonic()
+    device = resolve_device(settings.device)
+    each = seconds_per_epoch(prepare(train, test, settings, device), device)
+    left = 60 * limits.minutes - (time.monotonic() - started)
+    return min(most, max(1, int(left / each)))
+
+
+def _snapshot(model: SMORE, test: Trajectories, method: FitMethod) -> NDArray[np.floating]:
+    surrogate = model.surrogate_
+    first = surrogate.aligned(test).select([0])
+    intervals = np.diff(first.sequences[0].times)[None, : _index(test)]
+    latents = surrogate.advance(surrogate.infer(first, method), intervals)
+    return surrogate.decode(latents[0, -1], first.sequences[0].mesh)
+
+
+def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits) -> Trained:
+    baseline = make_baseline(run.dataset, run.model)
+    seconds = None if limits.minutes is None else 60 * limits.minutes
+    epochs = 1 if run.model in CLASSICAL else limits.epochs
+    baseline.fit(train, seed=run.seed, seconds=seconds, epochs=epochs, progress=True)
+    num_steps = max(sequence.num_snapshots for sequence in test) - 1
+    forecast = baseline.forecast(test, num_steps)
+    evaluation = evaluate_fields(
+        test,
+        forecast,
+        training_mean=_mean_field(train),
+        training_variance=channel_moments(train)[1] ** 2,
+        horizon=HORIZON,
+    )
+    return Trained(
+        evaluation,
+        forecast[0, _index(test) - 1],
+        baseline.num_parameters,
+        baseline.epochs_run,
+        baseline.seconds,
+        baseline.device,
+    )
+
+
+def make_baseline(dataset: str, model: str) -> Baseline:
+    """The untrained baseline in the size that it has on this benchmark."""
+    classes: dict[str, Callable[[str], Baseline]] = {
+        "dino": DINo.for_dataset,
+        "pod-dmd": PODDMD.for_dataset,
+        "opinf": OperatorInference.for_dataset,
+    }
+    if model in classes:
+        return classes[model](dataset)
+    return paper_operator(_operator(dataset, model), dataset)
+
+
+def paper_preset(dataset: str, model: str) -> Preset:
+    """The paper's size of SMORE or DINo on a benchmark."""
+    return PRESETS[f"{SHORT_NAMES[dataset]}-{model.removeprefix('smore-')}"]
+
+
+def paper_claim(dataset: str, model: str) -> Claim | None:
+    """The paper's errors, None for methods that it has none of."""
+    return ROLLOUT_CLAIMS.get(f"{SHORT_NAMES[dataset]}-{model.removeprefix('smore-')}")
+
+
+def paper_parameters(dataset: str, model: str) -> int | None:
+    """The paper's count, None for methods that it does not have."""
+    if model in CLASSICAL:
+        return None
+    if model == "dino" or model in SMORE_MODELS:
+        return paper_preset(dataset, model).paper_parameters
+    return BASELINE_SIZES[_operator(dataset, model), dataset].paper_parameters
+
+
+def _operator(dataset: str, model: str) -> str:
+    """On the sphere the paper's FNO is the spherical one."""
+    return "sfno" if (dataset, model) == ("shallow-water", "fno") else model
+
+
+def _figures(run: Run, trained: Trained, minutes: float | None) -> Figures:
+    evaluation, claim = trained.evaluation, paper_claim(run.dataset, run.model)
+    full, claimed = evaluation.full_mse, None if claim is None else claim.full_mse
+    return Figures(
+        in_horizon_mse=evaluation.in_horizon_mse,
+        extrapolation_mse=evaluation.extrapolation_mse,
+        full_mse=full,
+        per_step_mse=" ".join(map(str, evaluation.per_step_mse)),
+        paper_in_horizon_mse=None if claim is None else claim.in_horizon_mse,
+        paper_extrapolation_mse=None if claim is None else claim.extrapolation_mse,
+        paper_full_mse=claimed,
+        ratio=None if full is None or claimed is None else full / claimed,
+        parameters=trained.parameters,
+        paper_parameters=paper_parameters(run.dataset, run.model),
+        budget_minutes=None if minutes is None else round(minutes, 2),
+        epochs=trained.epochs,
+        seconds=round(trained.seconds, 1),
+        device=trained.device,
+        selection=SELECTION[run.model if run.recipe == BASELINE else run.recipe],
+    )
+
+
+def _mean_field(train: Trajectories) -> NDArray[np.float64]:
+    """(channels, points) mean of all snapshots."""
+    total = sum(sequence.fields.sum(0, dtype=np.float64) for sequence in train)
+    mean: NDArray[np.float64] = total / sum(sequence.num_snapshots for sequence in train)
+    return mean
+
+
+def fields_path(results: Path, dataset: str, model: str, recipe: str) -> Path:
+    """Where the forecast of one snapshot is kept."""
+    name = model if recipe == BASELINE else f"{model}-{recipe}"
+    return results / f"fields_{dataset}_{name}.nc"
+
+
+def fields_beside_truth(test: Trajectories, forecast: NDArray[np.floating]) -> Trajectories:
+    """Snapshot SNAPSHOT of the first test sequence, each channel `u` followed by `u_forecast`.
+
+    Args:
+        test: the truth.
+        forecast: (channels, points); NaN where it is not finite.
+    """
+    truth = test.sequences[0].snapshots(slice(_index(test), _index(test) + 1))
+    finite = np.where(np.isfinite(forecast), forecast, np.nan)
+    both = np.stack([truth.fields[0], finite], axis=1).reshape(1, -1, truth.mesh.num_points)
+    channels = [
+        channel.model_copy(update={"name": channel.name + ending})
+        for channel in test.channels
+        for ending in ("", "_forecast")
+    ]
+    snapshot = Snapshots(truth.times, both.astype(np.float32), truth.mesh)
+    return Trajectories((snapshot,), tuple(channels), test.space, test.clock, (0,))
+
+
+def _index(test: Trajectories) -> int:
+    """Of snapshot SNAPSHOT, or the last one if there are fewer."""
+    return min(SNAPSHOT, test.sequences[0].num_snapshots) - 1
