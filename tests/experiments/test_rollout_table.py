@@ -374,3 +374,12 @@ def test_fields_are_drawn_on_the_scale_of_the_truth():
 
 def test_nothing_is_drawn_without_results(tmp_path):
     assert draw_rollouts(tmp_path) == []
+
+
+def test_models_that_are_kept_are_those_of_the_rows(tmp_path):
+    run = Run("rollout", "wave", "smore-koopman", "fast", 0)
+    ledger = rollout_ledger(tmp_path)
+    measure = rollout_measure(ledger, Limits(), tmp_path)
+    (row,) = work_through(ledger, [run], measure, lambda _: None)
+    kept = SMORE.load(tmp_path / f"{run.key}.smore")
+    assert kept.evaluate(TEST).full_mse == pytest.approx(row["full_mse"], rel=1e-5)

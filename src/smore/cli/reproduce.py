@@ -84,15 +84,20 @@ def rollout(
         typer.Option(min=1, help="Epochs of the paper's recipe, and most that baselines get."),
     ] = None,
     results: Results = RESULTS,
+    models: Annotated[
+        Path | None, typer.Option(help="Folder to keep SMORE's fitted models in.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """The main comparison: every model on every benchmark, errors snapshot by snapshot, fields."""
     names = _benchmarks(dataset, datasets.BENCHMARKS)
-    models = _chosen(model, LABELS, "--model")
+    chosen = _chosen(model, LABELS, "--model")
     limits = Limits(budget, epochs)
-    runs = rollout_runs(names, models, _chosen(recipe, RECIPES, "--recipe"), seeds, limits)
+    runs = rollout_runs(names, chosen, _chosen(recipe, RECIPES, "--recipe"), seeds, limits)
     ledger = rollout_ledger(results)
-    rows = work_through(ledger, runs, rollout_measure(ledger, limits), _say)
+    if models is not None:
+        models.mkdir(parents=True, exist_ok=True)
+    rows = work_through(ledger, runs, rollout_measure(ledger, limits, models), _say)
     drawn = draw_rollouts(results)
     if as_json:
         print_json(rows)

@@ -198,16 +198,23 @@ def rollout_ledger(results: Path) -> Ledger:
     return Ledger(results, NAME, COLUMNS)
 
 
-def rollout_measure(ledger: Ledger, limits: Limits) -> Measure:
-    """What measures a run of this table; the forecast of one snapshot is kept beside the rows."""
+def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) -> Measure:
+    """What measures a run of this table; the forecast of one snapshot is kept beside the rows.
+
+    Args:
+        models: folder to keep SMORE's models in, each as `KEY.smore`.
+    """
 
     def measure(run: Run) -> Row:
         minutes = budget_minutes(run, ledger.rows(), limits)
         benchmark = datasets.load(run.dataset)
         train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
         test = Trajectories.from_xarray(benchmark.test)
-        work = _smore if run.model in SMORE_MODELS else _baseline
-        trained = work(run, train, test, Limits(minutes, limits.epochs))
+        allowed = Limits(minutes, limits.epochs)
+        if run.model in SMORE_MODELS:
+            trained = _smore(run, train, test, allowed, models)
+        else:
+            trained = _baseline(run, train, test, allowed)
         if run.seed == 0:
             path = fields_path(ledger.path.parent, run.dataset, run.model, run.recipe)
             fields_beside_truth(test, trained.snapshot).save(path)
@@ -226,7 +233,9 @@ def budget_minutes(run: Run, rows: Sequence[Row], limits: Limits) -> float | Non
     return None if run.recipe == "fast" or run.model in CLASSICAL else limits.minutes
 
 
-def _smore(run: Run, train: Trajectories, test: Trajectories, limits: Limits) -> Trained:
+def _smore(
+    run: Run, train: Trajectories, test: Trajectories, limits: Limits, models: Path | None
+) -> Trained:
     """SMORE in the paper's size; a training that diverges is scored by its last good state."""
     settings = paper_preset(run.dataset, run.model).settings
     settings = settings.replace(recipe=run.recipe, seed=run.seed)
@@ -240,6 +249,8 @@ def _smore(run: Run, train: Trajectories, test: Trajectories, limits: Limits) ->
         if error.epoch is None:  # not in training, so there is no good state
             raise
         warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+    if models is not None:
+        model.save(models / f"{run.key}.smore")
     method: FitMethod = "posterior" if selects is None else "adam"
     description = model.surrogate_.description
     assert description.settings.hidden_dim is not None
