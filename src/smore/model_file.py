@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import torch
@@ -14,10 +15,20 @@ from smore.dynamics import StepError
 from smore.errors import ModelFileError
 from smore.inference import LatentPrior
 from smore.inference.model_error import ModelError
-from smore.networks import build_decoder, build_dynamics
+from smore.model_tensors import (
+    DECODER,
+    DYNAMICS,
+    PRIOR,
+    hollow_networks,
+    named_part,
+    num_priors,
+)
 from smore.stability.certificate import Certificate, Claims
 from smore.storage import load_file, save_file
 from smore.surrogate import Surrogate
+
+# What pydantic may allocate for each letter that is wrong is a hundred times as much.
+LONGEST_TEXT = 2**19
 
 
 class StoredText(BaseModel):
@@ -28,15 +39,32 @@ class StoredText(BaseModel):
     description: Description
     claims: Claims
 
+    @classmethod
+    def of(cls, text: str) -> StoredText:
+        """What JSON says, even if it is made to do harm.
+
+        Raises:
+            ValueError: too long, no JSON, nested too deeply, or something else.
+        """
+        if len(text) > LONGEST_TEXT:
+            raise ValueError(f"a description of {len(text)} letters, at most {LONGEST_TEXT} fit")
+        try:
+            told = json.loads(text)
+        except RecursionError:
+            raise ValueError("a description that is nested too deeply") from None
+        # Not from JSON directly: pydantic would copy what is wrong for every fault it finds.
+        return cls.model_validate(told)
+
 
 def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
     """Write everything to one file."""
-    tensors = _named("decoder.", surrogate.decoder.state_dict())
-    tensors |= _named("dynamics.", surrogate.dynamics.state_dict())
+    tensors = _named(DECODER, surrogate.decoder.state_dict())
+    tensors |= _named(DYNAMICS, surrogate.dynamics.state_dict())
     for number, prior in enumerate(surrogate.priors):
-        tensors |= {f"prior.{number}.mean": prior.mean, f"prior.{number}.factor": prior.factor}
+        parts = {"mean": prior.mean, "factor": prior.factor}
         if prior.count is not None:
-            tensors[f"prior.{number}.count"] = torch.tensor(prior.count)
+            parts["count"] = torch.tensor(prior.count)
+        tensors |= _named(f"{PRIOR}{number}.", parts)
     error, certificate, mesh = surrogate.error, surrogate.certificate, surrogate.mesh
     tensors |= {
         "error.floor": error.floor,
@@ -63,29 +91,29 @@ def load_surrogate(path: str | os.PathLike[str], device: torch.device) -> Surrog
     """
     tensors, text = load_file(path)
     try:
-        stored = StoredText.model_validate_json(text)
-        return _surrogate(tensors, stored, device)
+        surrogate = _surrogate(tensors, StoredText.of(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        reason = f"{field}: {first['msg']}"
-    except KeyError as error:
-        reason = f"it has no tensor {error}"
-    except (RuntimeError, ValueError) as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        reason = ": ".join([".".join(map(str, first["loc"])), first["msg"]])
+    except (RuntimeError, ValueError) as error:  # of torch, for an impossible shape
         reason = str(error).splitlines()[0]
+    else:
+        surrogate.decoder.to(device)
+        return surrogate
+    # What is wrong may have been written to confuse a terminal.
+    reason = "".join(letter if letter.isprintable() else "?" for letter in reason)
     raise ModelFileError(
-        f"{path} does not describe a model of this version of smore ({reason}); fit it again"
+        f"{path} does not describe a model of this version of smore ({reason[:500]}); fit it again"
     )
 
 
-def _surrogate(tensors: dict[str, Tensor], stored: StoredText, device: torch.device) -> Surrogate:
+def _surrogate(tensors: dict[str, Tensor], stored: StoredText) -> Surrogate:
     description = stored.description
-    decoder = build_decoder(description.settings, description.coordinate_map.decoder_dim)
-    dynamics = build_dynamics(description.settings, len(description.channels)).double()
-    decoder.load_state_dict(_part("decoder.", tensors))
-    dynamics.load_state_dict(_part("dynamics.", tensors))
+    decoder, dynamics = hollow_networks(tensors, description)
+    decoder.load_state_dict(named_part(DECODER, tensors), assign=True)
+    dynamics.load_state_dict(named_part(DYNAMICS, tensors), assign=True)
     return Surrogate(
-        decoder.to(device),
+        decoder,
         dynamics,
         _priors(tensors),
         _error(tensors, description),
@@ -100,15 +128,10 @@ def _surrogate(tensors: dict[str, Tensor], stored: StoredText, device: torch.dev
 
 
 def _priors(tensors: dict[str, Tensor]) -> tuple[LatentPrior, ...]:
-    numbers = range(sum(name.endswith(".factor") for name in _part("prior.", tensors)))
-    counts = [tensors.get(f"prior.{number}.count") for number in numbers]
+    parts = [named_part(f"{PRIOR}{number}.", tensors) for number in range(num_priors(tensors))]
     return tuple(
-        LatentPrior(
-            tensors[f"prior.{number}.mean"],
-            tensors[f"prior.{number}.factor"],
-            None if count is None else int(count),
-        )
-        for number, count in zip(numbers, counts, strict=True)
+        LatentPrior(part["mean"], part["factor"], int(part["count"]) if "count" in part else None)
+        for part in parts
     )
 
 
@@ -125,7 +148,7 @@ def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
 def _mesh(tensors: dict[str, Tensor], description: Description) -> Mesh | None:
     if description.mesh is None:
         return None
-    return Mesh(
+    return Mesh.of(
         tensors["mesh.coords"].numpy(),
         tensors["mesh.weights"].numpy(),
         description.mesh.dims,
@@ -136,11 +159,3 @@ def _mesh(tensors: dict[str, Tensor], description: Description) -> Mesh | None:
 
 def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {prefix + name: tensor for name, tensor in tensors.items()}
-
-
-def _part(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix)
-    }

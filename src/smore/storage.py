@@ -1,59 +1,125 @@
-"""A model is one safetensors file: tensors, and a JSON description in its metadata.
+"""Models and checkpoints: each is one safetensors file, tensors and a JSON description.
 
-Nothing is ever unpickled. The checksum covers the description and every tensor with its name, type
-and shape; it is verified on loading.
+Nothing is ever unpickled. The checksum is the SHA-256 of the whole file, header included, with its
+own digits as zeros; it is verified before anything in the file is looked at. Where it stands is the
+same in every version of the format, so that an intact file of a newer one can be told from damage.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
+from smore.atomic_file import Bytes, write_atomically
 from smore.errors import ModelFileError
-
-FORMAT = "smore-model"
-VERSION = 1
-
-
-def save_file(path: str | os.PathLike[str], tensors: dict[str, Tensor], description: str) -> None:
-    """Write `tensors` and the JSON text `description` to `path`, all of it or nothing."""
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {
-        "format": FORMAT,
-        "version": str(VERSION),
-        "description": description,
-        "sha256": _checksum(tensors, description),
-    }
-    write_atomically(Path(path), save(tensors, metadata))
+from smore.safetensors_header import (
+    LENGTH_BYTES,
+    LONGEST_HEADER,
+    METADATA,
+    HeaderError,
+    Place,
+    data_start,
+    decode_metadata,
+    encode_header,
+    file_order,
+    find_places,
+)
 
 
-def load_file(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], str]:
-    """Tensors and description of a model file.
+@dataclass(frozen=True)
+class Kind:
+    """What a file holds.
+
+    Args:
+        noun: what messages call it.
+        version: of the format that is written, and the only one that is read.
+        again: how to come by a file of this version.
+    """
+
+    noun: str
+    version: int
+    again: str
+
+    @property
+    def format(self) -> str:
+        """What a file calls itself."""
+        return f"smore-{self.noun}"
+
+
+MODEL = Kind("model", 2, "fit the model again")
+CHECKPOINT = Kind("checkpoint", 1, "start the training anew")
+
+_BEGINNING = f'{{"{METADATA}":{{"file_sha256":"'.encode()
+_DIGITS_AT = LENGTH_BYTES + len(_BEGINNING)
+_NO_DIGITS = "0" * 64
+_DIGITS_END = _DIGITS_AT + len(_NO_DIGITS)
+
+
+def save_file(
+    path: str | os.PathLike[str],
+    tensors: dict[str, Tensor],
+    description: str,
+    kind: Kind = MODEL,
+) -> None:
+    """Write `tensors` and the JSON text `description` to `path`, all of it or nothing.
 
     Raises:
-        ModelFileError: the file is missing, damaged, not a model, or from a newer version.
+        ModelFileError: it cannot be written; a file that was there before is still there.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ModelFileError(f"there is no model file at {path}")
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {
+        "file_sha256": _NO_DIGITS,  # first: see _BEGINNING
+        "format": kind.format,
+        "version": str(kind.version),
+        "description": description,
+    }
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            _require_known(path, metadata)
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise ModelFileError(f"{path} cannot be read as a model file: {error}") from None
-    description = metadata.get("description", "")
-    if _checksum(tensors, description) != metadata.get("sha256"):
-        raise ModelFileError(f"{path} is damaged: its checksum does not match; restore a copy")
-    return tensors, description
+        header = encode_header(tensors, metadata)
+        data = [_bytes_of(tensors[name]) for name in file_order(tensors)]
+        digits = _checksum([header, *data]).encode()
+        write_atomically(path, [header[:_DIGITS_AT], digits, header[_DIGITS_END:], *data])
+    except OSError as error:
+        raise ModelFileError(
+            f"the {kind.noun} cannot be written to {path}: {error.strerror or error}; make room or "
+            "choose another place"
+        ) from error
+    except HeaderError as error:
+        raise ModelFileError(f"the {kind.noun} cannot be written to {path}: {error}") from None
+
+
+def load_file(path: str | os.PathLike[str], kind: Kind = MODEL) -> tuple[dict[str, Tensor], str]:
+    """Tensors and description of a file that `save_file` wrote.
+
+    Raises:
+        ModelFileError: the file is missing, damaged, of another kind or version, or foreign.
+    """
+    path = Path(path)
+    try:
+        content = _whole(path, kind)
+        if _checksum([content]).encode() != content[_DIGITS_AT:_DIGITS_END]:
+            raise ModelFileError(f"{path} is damaged: its checksum does not match; restore a copy")
+        start = data_start(content)
+        metadata, rest = decode_metadata(content[LENGTH_BYTES:start])
+        _require_known(path, metadata, kind)
+        places = find_places(rest, len(content) - start)
+        tensors = {name: _tensor(content, start, place) for name, place in places.items()}
+        return tensors, metadata["description"]
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except MemoryError:
+        reason = "it does not fit into memory"
+    except HeaderError as error:
+        reason = f"it declares {error}"
+    raise ModelFileError(f"{path} cannot be read as a {kind.noun} file: {reason}")
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
@@ -73,48 +139,76 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"no model can be written to {path}: {error.strerror}") from None
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a temporary file beside `path`, sync it, rename it into place, sync the folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), 0o666 & ~_umask())  # mkstemp keeps files private
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+def _whole(path: Path, kind: Kind) -> bytearray:
+    """The content of a file that begins as ours do."""
+    if not path.is_file():  # opening a pipe would wait for ever, a device need not end
+        what = ", only something that is no file" if path.exists() else ""
+        raise ModelFileError(f"there is no {kind.noun} file at {path}{what}")
+    with path.open("rb") as file:
+        beginning = file.read(_DIGITS_AT)
+        if beginning[LENGTH_BYTES:] != _BEGINNING:
+            raise ModelFileError(_foreign(path, beginning + file.read(LONGEST_HEADER), kind))
+        content = bytearray(os.fstat(file.fileno()).st_size)
+        file.seek(0)
+        if file.readinto(content) != len(content) or file.read(1):
+            raise ModelFileError(f"{path} changed while it was read; try again")
+    return content
 
 
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def _foreign(path: Path, beginning: bytes, kind: Kind) -> str:
+    """What is wrong with a file that begins differently."""
+    ours = f'"format":"{kind.format}"'.encode() in beginning
+    if ours and kind.version > 1 and b'"version":"1"' in beginning:
+        return _other_version(path, 1, kind)
+    return f"{path} cannot be read as a {kind.noun} file: it is damaged, or not a smore {kind.noun}"
 
 
-def _require_known(path: Path, metadata: dict[str, str]) -> None:
-    if metadata.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is a safetensors file, but not a smore model")
-    version = metadata.get("version", "")
-    if not version.isdigit() or int(version) > VERSION:
+def _require_known(path: Path, metadata: dict[str, str], kind: Kind) -> None:
+    if not {"format", "version", "description"} <= set(metadata):
+        raise HeaderError("no format, version or description")
+    if metadata["format"] != kind.format:
         raise ModelFileError(
-            f"{path} has model format version {version}, this smore reads up to {VERSION}; "
-            "update smore"
+            f"{path} is not a smore {kind.noun}: its format is {metadata['format'][:50]!r}, "
+            f"expected '{kind.format}'"
         )
+    version = metadata["version"]
+    if not re.fullmatch("[0-9]{1,9}", version):
+        raise HeaderError(f"version {version[:50]!r}")
+    if int(version) != kind.version:
+        raise ModelFileError(_other_version(path, int(version), kind))
 
 
-def _checksum(tensors: dict[str, Tensor], description: str) -> str:
-    digest = hashlib.sha256(description.encode())
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+def _other_version(path: Path, version: int, kind: Kind) -> str:
+    newer = version > kind.version
+    return (
+        f"{path} has {kind.noun} format version {version}, this smore reads {kind.version} only: "
+        f"it was written by {'a newer' if newer else 'an older'} smore; "
+        f"{'update smore' if newer else kind.again}"
+    )
+
+
+def _checksum(content: Iterable[Bytes]) -> str:
+    """SHA-256 of a whole file, whose first part holds at least the digits."""
+    digest = hashlib.sha256()
+    for number, part in enumerate(content):
+        view = memoryview(part)
+        if number == 0:
+            digest.update(view[:_DIGITS_AT])
+            digest.update(_NO_DIGITS.encode())
+            view = view[_DIGITS_END:]
+        digest.update(view)
     return digest.hexdigest()
+
+
+def _bytes_of(tensor: Tensor) -> memoryview:
+    return tensor.view(-1).view(torch.uint8).numpy().data
+
+
+def _tensor(content: bytearray, start: int, place: Place) -> Tensor:
+    """A tensor with memory of its own, aligned as torch does it."""
+    try:
+        tensor = torch.empty(place.shape, dtype=place.dtype)
+    except RuntimeError as error:  # no numbers, but dimensions whose product overflows
+        raise HeaderError(f"an impossible shape ({error})") from None
+    _bytes_of(tensor)[:] = memoryview(content)[start + place.begin : start + place.end]
+    return tensor

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict
 
+from smore.stored_tuple import StoredTuple
+
 
 class Condition(BaseModel):
     """One inequality that was checked.
@@ -84,7 +86,7 @@ class Claims(BaseModel):
     integrator: str
     time_unit: str
     training_radius: float
-    conditions: tuple[Condition, ...]
+    conditions: StoredTuple[Condition]
 
 
 @dataclass(frozen=True, eq=False)
