@@ -29,6 +29,8 @@ WRONG = {
     "epochs": [0],
     "batch_size": [0],
     "chunk_size": [0, -64],
+    "memory": [0, -1, "lots", *NOT_A_NUMBER],
+    "on_divergence": ["retry"],
     "decoder_steps": [0, -1],
     "dissipative": ["perhaps"],
     "dynamics_steps": [0, -1],

@@ -3,6 +3,10 @@
 Every message tells what was expected, what came, and what to do about it.
 """
 
+from __future__ import annotations
+
+from pathlib import Path
+
 
 class SmoreError(Exception):
     """Base of every error that smore raises on purpose."""
@@ -37,6 +41,37 @@ class DivergenceError(SmoreError, ArithmeticError):
         super().__init__(message)
         self.part = part
         self.epoch = epoch
+
+
+class InterruptedTrainingError(SmoreError):
+    """A training was asked to stop by a signal.
+
+    Args:
+        folder: where its checkpoint is.
+        signal: number of the signal.
+    """
+
+    def __init__(self, folder: Path | None, signal: int) -> None:
+        super().__init__(f"training was stopped; its checkpoint is in {folder}: resume from there")
+        self.folder = folder
+        self.signal = signal
+
+
+class ProcessLostError(SmoreError):
+    """One of the processes that share a training is gone or silent.
+
+    Args:
+        rank: number of the process that noticed.
+        size: how many there were.
+        reason: what the network says.
+    """
+
+    def __init__(self, rank: int, size: int, reason: str) -> None:
+        super().__init__(
+            f"process {rank} of {size} lost contact to another one ({reason}); the training cannot "
+            "go on. Its last checkpoint is kept: start all processes again with --resume"
+        )
+        self.rank = rank
 
 
 class MissingExtraError(SmoreError, ImportError):

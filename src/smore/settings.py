@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ByteSize,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from smore.errors import SettingsError
@@ -78,6 +86,20 @@ class Settings(BaseModel):
         0.1, ge=0, lt=1, description="share of the training data that selects the checkpoint"
     )
 
+    # How much memory it takes.
+    chunk_size: int | None = Field(
+        None,
+        ge=1,
+        description="points decoded at once (Algorithm 2, PM64 is 64); default: what `memory` "
+        "allows",
+    )
+    memory: ByteSize | None = Field(
+        None,
+        ge=1,
+        description="bound of the memory beside libraries, such as 500MB; files that do not fit "
+        "are streamed; default: no bound",
+    )
+
     # How the model is trained.
     recipe: Literal["fast", "paper"] = Field(
         "fast", description="decoder first, dynamics second (fast), or Algorithm 1 (paper)"
@@ -88,12 +110,15 @@ class Settings(BaseModel):
         0, ge=0, description="steps of decoder and dynamics together, on decoded forecasts"
     )
 
+    on_divergence: Literal["stop", "backtrack"] = Field(
+        "stop",
+        description="when a loss turns non-finite: stop with the last good state, or go on from "
+        "it with smaller steps",
+    )
+
     # Algorithm 1.
     epochs: int = Field(5000, ge=1, description="passes over all training sequences")
     batch_size: int = Field(32, ge=1, description="sequences per minibatch")
-    chunk_size: int | None = Field(
-        None, ge=1, description="points decoded at once (Algorithm 2, PM64 is 64); default: all"
-    )
     decoder_rate: float | None = Field(
         None, gt=0, description="learning rate of the decoder; default: 1e-2 (paper), 5e-3 (fast)"
     )

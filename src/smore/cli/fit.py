@@ -12,13 +12,15 @@ from smore.cli.fields import with_fields_of
 from smore.cli.output import Json, console, error_console, print_evaluation, print_json
 from smore.data import Missing
 from smore.description import TrainingRecord
-from smore.errors import DivergenceError, SettingsError
+from smore.distribution import is_leader
+from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
 from smore.evaluation import Evaluation
 from smore.experiments.results import append_result
 from smore.model import SMORE
 from smore.presets import preset, preset_settings
 from smore.settings import Settings
 from smore.storage import require_writable
+from smore.training.checkpoints import EVERY_SECONDS, discard_checkpoints
 
 
 @with_fields_of(Settings)
@@ -42,6 +44,12 @@ def fit(
         bool, typer.Option(help="Benchmarks: select on the test set, as the paper does.")
     ] = False,
     missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoints of a run that was cut off.")
+    ] = False,
+    checkpoint_seconds: Annotated[
+        float, typer.Option(min=0.0, help="Time between checkpoints, in MODEL.checkpoints/.")
+    ] = EVERY_SECONDS,
     results: Annotated[
         Path | None, typer.Option(help="Benchmarks: append the test scores to this CSV file.")
     ] = None,
@@ -68,21 +76,37 @@ def fit(
     training = data if benchmark is None else benchmark.train
     selection = benchmark.test if benchmark is not None and select_on_test else select_on
     assert training is not None
-    try:
-        model.fit(training, select_on=selection, missing=missing)
-    except DivergenceError:
-        model.save(output)
-        console.print(f"the last good state is in {output}", highlight=False)
-        raise
-    except KeyboardInterrupt:
-        error_console.print(f"stopped; nothing was written to {output}", highlight=False)
-        raise typer.Exit(130) from None
-    model.save(output)
-
+    run = {"missing": missing, "checkpoint_seconds": checkpoint_seconds, "resume": resume}
+    _train(model, output, training, select_on=selection, **run)
+    if not is_leader():
+        return  # every process has the same model: one writes and tells of it
     evaluation = None if benchmark is None else model.evaluate(benchmark.test)
     if evaluation is not None and results is not None:
         append_result(results, model, evaluation, dataset=str(dataset), preset=preset_name or "")
     _report(model, output, evaluation, as_json)
+
+
+def _train(model: SMORE, output: Path, data: Any, **options: Any) -> None:
+    """Fit and save the model, with checkpoints beside it until it is safe."""
+    checkpoints = output.with_name(f"{output.name}.checkpoints")
+    try:
+        model.fit(data, checkpoints=checkpoints, **options)
+    except DivergenceError:
+        if hasattr(model, "surrogate_") and is_leader():
+            model.save(output)
+            console.print(f"the last good state is in {output}", highlight=False)
+        raise
+    except InterruptedTrainingError as stopped:
+        if is_leader():
+            error_console.print(
+                f"stopped, with a checkpoint in {checkpoints}; the same command with --resume "
+                "goes on",
+                highlight=False,
+            )
+        raise typer.Exit(128 + stopped.signal) from None
+    if is_leader():
+        model.save(output)
+        discard_checkpoints(checkpoints)
 
 
 def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: bool) -> None:

@@ -22,6 +22,7 @@ from smore.dynamics import (
 )
 from smore.settings import Settings
 from smore.stability import conservation_penalty, eigenvalue_penalty
+from smore.training.checkpoints import Checkpoints
 from smore.training.conservative_fit import ConservativeRegression
 from smore.training.left_out import LeftOutBases
 from smore.training.linear_fit import IrregularTransitions, fit_generator
@@ -55,6 +56,7 @@ def fit_dynamics(
     bases: LeftOutBases | None,
     decoder_error: float,
     generator: torch.Generator,
+    checkpoints: Checkpoints,
     status: Status,
 ) -> dict[str, float]:
     """Train `dynamics` in place on latents (snapshots, channels, p).
@@ -67,6 +69,7 @@ def fit_dynamics(
         bases: latents that know nothing of left-out trajectories, where they can be had.
         decoder_error: mean squared error of decoding these latents.
         generator: draws the anchors of scheduled sampling.
+        checkpoints: where the state of rollouts goes now and then.
         status: told the steps done and how it goes.
 
     Returns:
@@ -97,7 +100,7 @@ def fit_dynamics(
         settings,
     )
     findings = fit.start()
-    error = fit.refine(REFINEMENT if findings else 1.0, generator, status)
+    error = fit.refine(REFINEMENT if findings else 1.0, generator, checkpoints, status)
     dynamics.rescale(size)
     return findings | {"rollout_error": error * size**2 * latents[0].numel()}
 
@@ -202,7 +205,13 @@ class _RolloutFit:
         solve(margins[-1])
         return margins[-1]
 
-    def refine(self, factor: float, generator: torch.Generator, status: Status) -> float:
+    def refine(
+        self,
+        factor: float,
+        generator: torch.Generator,
+        checkpoints: Checkpoints,
+        status: Status,
+    ) -> float:
         """Rollouts with scheduled sampling; the held-out error of the best state, which is kept."""
         settings = self.settings
 
@@ -225,6 +234,7 @@ class _RolloutFit:
             rate=factor * settings.dynamics_learning_rate,
             generator=generator,
             penalty=penalty,
+            checkpoints=checkpoints,
             progress=progress,
         )
 

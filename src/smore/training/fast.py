@@ -8,10 +8,13 @@ of the latents, in closed form where they are linear.
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from smore.decoder import FilterNetwork
 from smore.dynamics import LatentDynamics
+from smore.errors import DivergenceError
 from smore.settings import Settings
+from smore.training.checkpoints import Checkpoints
 from smore.training.dynamics_fit import Status, fit_dynamics, held_out
 from smore.training.finetune import Finetuning
 from smore.training.latent_table import solve_latents
@@ -30,6 +33,7 @@ def train_fast(
     settings: Settings,
     *,
     generator: torch.Generator,
+    checkpoints: Checkpoints,
     status: Status,
 ) -> Trained:
     """Train `decoder`, then `dynamics`, in place.
@@ -40,13 +44,17 @@ def train_fast(
         dynamics: fresh dynamics.
         settings: steps, rates, integrator.
         generator: draws samples and anchors.
+        checkpoints: where the state of each stage goes now and then.
         status: told the steps done and how it goes.
     """
     # With an offset the latent energy would not be the field's.
     with_offset = settings.dynamics != "conservative"
     pieces = make_pieces(problem.blocks, decoder.latent_dim, centred=with_offset)
-    findings = _fit_decoder(pieces, decoder, settings, with_offset, generator, status)
+    findings, divergence = _fit_decoder(
+        pieces, decoder, settings, with_offset, generator, checkpoints, status
+    )
     latents, findings["decoder_error"] = solve_latents(problem, decoder, settings.chunk_size)
+    _require_finite(latents)
     bases = _left_out_bases(problem, pieces, decoder.latent_dim)
     findings |= fit_dynamics(
         problem,
@@ -56,6 +64,7 @@ def train_fast(
         bases=bases,
         decoder_error=findings["decoder_error"],
         generator=generator,
+        checkpoints=checkpoints,
         status=status,
     )
     done = settings.decoder_steps + settings.dynamics_steps
@@ -64,7 +73,7 @@ def train_fast(
     if settings.finetune_steps:
         stage = Finetuning(problem, decoder, dynamics, left_out, settings)
         before, after = stage.run(
-            settings.finetune_steps, lambda step, text: status(done + step, text)
+            settings.finetune_steps, lambda step, text: status(done + step, text), checkpoints
         )
         findings |= {"before_finetuning": before, "after_finetuning": after}
         latents = stage.latents()
@@ -75,6 +84,7 @@ def train_fast(
         epoch=int(findings["decoder_steps"]) - 1,
         epochs_run=int(findings["decoder_steps"]),
         findings=findings,
+        divergence=divergence,
         left_out=left_out_errors(
             problem,
             decoder,
@@ -103,24 +113,46 @@ def _fit_decoder(
     settings: Settings,
     with_offset: bool,
     generator: torch.Generator,
+    checkpoints: Checkpoints,
     status: Status,
-) -> dict[str, float]:
-    """Variable projection; the number of steps and what no linear basis could better."""
+) -> tuple[dict[str, float], DivergenceError | None]:
+    """Variable projection; the number of steps and what no linear basis could better.
+
+    A decoder that diverged is still one, in its last good state: the dynamics are fitted to it, and
+    the error is returned to be raised when there is a model to look at.
+    """
     limit = sum(piece.limit for piece in pieces)
 
     def progress(place: int, loss: float) -> None:
         status(place, f"decoder error {loss:.2e} (best possible {limit:.2e})")
 
-    steps = fit_decoder(
-        decoder,
-        pieces,
-        num_steps=settings.decoder_steps,
-        rate=settings.decoder_learning_rate,
-        generator=generator,
-        with_offset=with_offset,
-        chunk_size=settings.chunk_size,
-        progress=progress,
-    )
+    divergence = None
+    try:
+        steps = fit_decoder(
+            decoder,
+            pieces,
+            num_steps=settings.decoder_steps,
+            rate=settings.decoder_learning_rate,
+            generator=generator,
+            with_offset=with_offset,
+            chunk_size=settings.chunk_size,
+            backtrack=settings.on_divergence == "backtrack",
+            checkpoints=checkpoints,
+            progress=progress,
+        )
+    except DivergenceError as error:
+        if not error.epoch:  # nothing has been learned
+            raise
+        steps, divergence = error.epoch, error
     # Bases for one mesh each, or for some of the data, say little about a basis for all.
     known = len(pieces) == 1 and limit > 0
-    return {"decoder_steps": steps} | ({"pod_limit": limit} if known else {})
+    return {"decoder_steps": steps} | ({"pod_limit": limit} if known else {}), divergence
+
+
+def _require_finite(latents: Tensor) -> None:
+    if not bool(torch.isfinite(latents).all()):
+        raise DivergenceError(
+            "latents are not finite: the decoder's modes do not determine them; try a smaller "
+            "latent_dim",
+            part="latents",
+        )

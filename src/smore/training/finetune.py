@@ -7,12 +7,11 @@ they start from is the least-squares fit to the first snapshot under the current
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from smore.decoder import FilterNetwork
 from smore.decoder.residual import accumulate_reconstruction, squared_errors
@@ -20,8 +19,10 @@ from smore.dynamics import LatentDynamics, rollout, step_map
 from smore.errors import DivergenceError
 from smore.inference import normal_equations
 from smore.settings import Settings
+from smore.training.checkpoints import Checkpoints
 from smore.training.latent_table import latent_table
 from smore.training.problem import TrainingProblem
+from smore.training.rollout_fit import Standing
 from smore.training.schedule import warm_cosine
 
 # Both networks are near their best: rates as shares of those they were trained with.
@@ -61,17 +62,26 @@ class Finetuning:
         weight = next(decoder.parameters())
         self.weights = training.to(weight) / share
 
-    def run(self, num_steps: int, status: Callable[[int, str], None]) -> tuple[float, float]:
+    def run(
+        self,
+        num_steps: int,
+        status: Callable[[int, str], None],
+        checkpoints: Checkpoints | None = None,
+    ) -> tuple[float, float]:
         """Take `num_steps` steps and keep the best state; the held-out error before and after."""
         rates = (
             DECODER_SHARE * self.settings.decoder_learning_rate,
             DYNAMICS_SHARE * self.settings.dynamics_learning_rate,
         )
-        networks = (self.decoder, self.dynamics)
+        networks = nn.ModuleList([self.decoder, self.dynamics])
         optimizer = torch.optim.Adam([{"params": list(each.parameters())} for each in networks])
-        before = lowest = self.error()
-        best = [copy.deepcopy(each.state_dict()) for each in networks]
-        for step in range(num_steps):
+        before = self.error()
+        standing = Standing(networks, before)
+        stage = (checkpoints or Checkpoints()).stage(
+            "finetuning", networks=networks, optimizer=optimizer, standing=standing
+        )
+        for step in range(standing.step, num_steps):
+            standing.step = step + 1
             optimizer.zero_grad()
             loss = self._backward()
             if not math.isfinite(loss):
@@ -80,16 +90,14 @@ class Finetuning:
                 group["lr"] = rate * warm_cosine(step, num_steps, WARM_UP)
             optimizer.step()
             if (step + 1) % CHECK_EVERY == 0 or step + 1 == num_steps:
-                error = self.error()
-                if error < lowest:
-                    lowest = error
-                    best = [copy.deepcopy(each.state_dict()) for each in networks]
-            status(step + 1, f"forecast error {loss:.3e}, held out {lowest:.3e}")
-        for network, state in zip(networks, best, strict=True):
-            network.load_state_dict(state)
-        if not math.isfinite(lowest):
+                standing.judge(networks, self.error())
+            stage.step()
+            status(step + 1, f"forecast error {loss:.3e}, held out {standing.lowest:.3e}")
+        stage.finish()
+        standing.restore(networks)
+        if not math.isfinite(standing.lowest):
             raise DivergenceError("the forecast to fine-tune is not finite", part="forecast")
-        return before, lowest
+        return before, standing.lowest
 
     def latents(self) -> Tensor:
         """Least-squares latents (snapshots, channels, p) under the current decoder, float64."""

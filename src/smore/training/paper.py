@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics, draw_anchors, teacher_forcing_probability
 from smore.errors import DivergenceError
 from smore.settings import Settings
 from smore.training.algorithm1 import Algorithm1, Losses, draw_batches
+from smore.training.checkpoints import Checkpoints, Randomness
+from smore.training.last_good import LastGood
 from smore.training.problem import TrainingProblem
 from smore.training.selection import ForecastError
 from smore.training.trained import Trained
@@ -28,6 +31,7 @@ def train_paper(
     *,
     generator: torch.Generator,
     forecast_error: ForecastError | None = None,
+    checkpoints: Checkpoints | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Train `decoder` and `dynamics` by Algorithm 1.
@@ -38,7 +42,8 @@ def train_paper(
         dynamics: fresh dynamics, trained in place.
         settings: epochs, rates, weights and switches.
         generator: draws minibatches and anchors.
-        forecast_error: what selects the checkpoint; without it the last epoch is kept.
+        forecast_error: what selects the epoch that is kept; without it the last one is.
+        checkpoints: where the state goes now and then.
         progress: called after every epoch with the epoch, its losses and the forecast error if one
             was measured.
 
@@ -48,47 +53,95 @@ def train_paper(
     """
     run = Algorithm1(problem, decoder, dynamics, settings)
     longest = problem.timeline.valid.shape[1]
-    history: list[tuple[int, float]] = []
-    best: Trained | None = None
-    lowest = math.inf
+    standing = _Standing()
+    last_good = LastGood(run.tensors(), backtrack=settings.on_divergence == "backtrack")
+    stage = (checkpoints or Checkpoints()).stage(
+        "paper", run=run, randomness=Randomness(generator), standing=standing, last_good=last_good
+    )
     divergence: DivergenceError | None = None
-    good = latest = run.state()
-    for epoch in range(settings.epochs):
+    while standing.epoch < settings.epochs:
+        epoch = standing.epoch
         probability = teacher_forcing_probability(
             epoch, settings.teacher_forcing_start, settings.teacher_forcing_decay
         )
         batches = draw_batches(problem.num_sequences, settings.batch_size, generator)
         anchors = draw_anchors(len(batches), longest, probability, generator)
+        last_good.note()
         try:
             losses = run.epoch(batches, anchors)
         except DivergenceError as error:
-            divergence = DivergenceError(
-                f"training diverged in epoch {epoch}: {error}; the last good state is kept. "
-                "Try smaller learning rates, clipping, a low-rank quadratic term or substeps",
-                part=error.part,
-                epoch=epoch,
-            )
-            run.restore(good)
-            break
-        # The losses of this epoch were finite before its update: that state is known to be good.
-        good, latest = latest, run.state()
+            divergence = _in_epoch(epoch, error)
+            try:
+                last_good.retreat(divergence)
+            except DivergenceError:
+                break
+            divergence = None
+            run.restart(last_good.factor)
+            standing.epoch += 1
+            continue
+        last_good.confirm()
+        standing.epoch += 1
         error_now: float | None = None
-        due = (epoch + 1) % settings.evaluate_every == 0 or epoch + 1 == settings.epochs
+        due = standing.epoch % settings.evaluate_every == 0 or standing.epoch == settings.epochs
         if forecast_error is not None and due:
             error_now = forecast_error(decoder, dynamics)
-            history.append((epoch, error_now))
-            if error_now < lowest:  # never true for a NaN
-                best, lowest = _snapshot(run, epoch), error_now
+            standing.judge(epoch, error_now, run)
+        stage.step()
         if progress is not None:
             progress(epoch, losses, error_now)
-    selected = best or _snapshot(run, epoch)
-    selected.history, selected.divergence = history, divergence
-    selected.epochs_run = epoch + (divergence is None)
-    return selected
+    stage.finish()
+    return _selected(run, standing, divergence)
 
 
-def _snapshot(run: Algorithm1, epoch: int) -> Trained:
-    decoder, dynamics = copy.deepcopy(run.decoder), copy.deepcopy(run.dynamics)
-    for network in (decoder, dynamics):
+class _Standing:
+    """Epochs done, and the best state that an evaluation stage has seen."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.history: list[tuple[int, float]] = []
+        self.lowest, self.best_epoch = math.inf, -1
+        self.best: list[Tensor] | None = None
+
+    def judge(self, epoch: int, error: float, run: Algorithm1) -> None:
+        """Keep the state after `epoch` if its forecast error is the lowest so far."""
+        self.history.append((epoch, error))
+        if error < self.lowest:  # never true for a NaN
+            self.lowest, self.best_epoch = error, epoch
+            self.best = [tensor.detach().clone() for tensor in run.tensors()]
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+
+def _in_epoch(epoch: int, error: DivergenceError) -> DivergenceError:
+    return DivergenceError(
+        f"training diverged in epoch {epoch}: {error}; the last good state is kept. Try "
+        "on_divergence='backtrack', smaller learning rates, clipping, a low-rank quadratic term "
+        "or substeps",
+        part=error.part,
+        epoch=epoch,
+    )
+
+
+@torch.no_grad()
+def _selected(run: Algorithm1, standing: _Standing, divergence: DivergenceError | None) -> Trained:
+    """The networks in the state that is kept."""
+    epoch = max(standing.epoch - 1, 0) if divergence is None else standing.epoch
+    if standing.best is not None:
+        epoch = standing.best_epoch
+        for tensor, best in zip(run.tensors(), standing.best, strict=True):
+            tensor.copy_(best)
+    for network in (run.decoder, run.dynamics):
         network.zero_grad(set_to_none=True)
-    return Trained(decoder, dynamics, run.latents.detach().clone(), epoch)
+    return Trained(
+        run.decoder,
+        run.dynamics,
+        run.latents.detach().clone(),
+        epoch,
+        epochs_run=standing.epoch,
+        history=standing.history,
+        divergence=divergence,
+    )

@@ -7,14 +7,30 @@ import torch
 from smore.networks import build_decoder, build_dynamics
 from smore.progress import ProgressLine
 from smore.training.algorithm1 import Losses
+from smore.training.checkpoints import Checkpoints
 from smore.training.fast import train_fast
 from smore.training.paper import train_paper
 from smore.training.preparation import Prepared
 from smore.training.trained import Trained
 
 
-def train(prepared: Prepared, device: torch.device, *, show_progress: bool) -> Trained:
-    """Train fresh networks on `prepared` data by the recipe of its settings."""
+def train(
+    prepared: Prepared,
+    device: torch.device,
+    *,
+    checkpoints: Checkpoints | None = None,
+    show_progress: bool,
+) -> Trained:
+    """Train fresh networks on `prepared` data by the recipe of its settings.
+
+    Args:
+        prepared: data and settings.
+        device: of the networks.
+        checkpoints: where the state goes now and then; if they were resumed, training goes on
+            where they stand.
+        show_progress: whether to show a progress line.
+    """
+    checkpoints = checkpoints or Checkpoints()
     settings, problem = prepared.settings, prepared.problem
     generator = torch.Generator().manual_seed(settings.seed)
     decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
@@ -23,7 +39,13 @@ def train(prepared: Prepared, device: torch.device, *, show_progress: bool) -> T
         total = settings.decoder_steps + settings.dynamics_steps + settings.finetune_steps
         with ProgressLine("training", total, shown=show_progress) as line:
             return train_fast(
-                problem, decoder, dynamics, settings, generator=generator, status=line.update
+                problem,
+                decoder,
+                dynamics,
+                settings,
+                generator=generator,
+                checkpoints=checkpoints,
+                status=line.update,
             )
     latest = ""
     with ProgressLine("training", settings.epochs, shown=show_progress) as line:
@@ -42,5 +64,6 @@ def train(prepared: Prepared, device: torch.device, *, show_progress: bool) -> T
             settings,
             generator=generator,
             forecast_error=prepared.forecast_error,
+            checkpoints=checkpoints,
             progress=show,
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
 from smore.data.timeline import Timeline
@@ -22,6 +23,7 @@ from smore.dynamics import (
 )
 from smore.errors import DivergenceError
 from smore.settings import Settings
+from smore.training.checkpoints import Checkpoints, Randomness
 from smore.training.schedule import warm_cosine
 
 WARM_UP = 20
@@ -39,6 +41,7 @@ def fit_rollouts(
     rate: float,
     generator: torch.Generator,
     penalty: Callable[[LatentDynamics], Tensor],
+    checkpoints: Checkpoints | None = None,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> float:
     """Minimise the rollout error over `latents`; keep the state that forecasts held-out ones best.
@@ -53,6 +56,7 @@ def fit_rollouts(
         rate: peak learning rate of a cosine schedule.
         generator: draws the anchors of scheduled sampling.
         penalty: added to the loss.
+        checkpoints: where the state goes now and then.
         progress: called with the step, the training and the held-out error.
 
     Returns:
@@ -63,10 +67,16 @@ def fit_rollouts(
     targets = latents[training.to(latents.device)]
     weight = valid.to(targets) / valid.sum() / targets.shape[-1]
     optimizer = torch.optim.Adam(dynamics.parameters())
-    best = copy.deepcopy(dynamics.state_dict())
-    lowest = error = forecast_error(dynamics, latents, timeline, held_out, settings)
-    retreats = 0
-    for number in range(num_steps):
+    standing = Standing(dynamics, forecast_error(dynamics, latents, timeline, held_out, settings))
+    stage = (checkpoints or Checkpoints()).stage(
+        "rollouts",
+        dynamics=dynamics,
+        optimizer=optimizer,
+        standing=standing,
+        randomness=Randomness(generator),
+    )
+    for number in range(standing.step, num_steps):
+        standing.step = number + 1
         # The paper's schedule ends in free rollouts after 700 epochs, whatever the number of steps.
         probability = teacher_forcing_probability(
             int(700 * number / num_steps),
@@ -85,27 +95,59 @@ def fit_rollouts(
         norm = clip_grad_norm_(dynamics.parameters(), settings.clip_norm or math.inf)
         if not bool(torch.isfinite(loss + norm)):
             # Back to the best state so far, with smaller steps from here on.
-            retreats += 1
-            dynamics.load_state_dict(best)
-            optimizer = torch.optim.Adam(dynamics.parameters())
+            standing.retreats += 1
+            standing.restore(dynamics)
+            optimizer.state.clear()
             continue
         for group in optimizer.param_groups:
-            group["lr"] = rate * 0.5**retreats * warm_cosine(number, num_steps, WARM_UP)
+            group["lr"] = rate * 0.5**standing.retreats * warm_cosine(number, num_steps, WARM_UP)
         optimizer.step()
         if (number + 1) % CHECK_EVERY == 0 or number + 1 == num_steps:
-            error = forecast_error(dynamics, latents, timeline, held_out, settings)
-            if error < lowest or not math.isfinite(lowest):
-                best, lowest = copy.deepcopy(dynamics.state_dict()), error
+            standing.judge(
+                dynamics, forecast_error(dynamics, latents, timeline, held_out, settings)
+            )
+        stage.step()
         if progress is not None:
-            progress(number, float(loss.detach()), error)
-    dynamics.load_state_dict(best)
-    if not math.isfinite(lowest):
+            progress(number, float(loss.detach()), standing.error)
+    stage.finish()
+    standing.restore(dynamics)
+    if not math.isfinite(standing.lowest):
         raise DivergenceError(
             "the latent dynamics never forecast anything finite; "
             "try a smaller dynamics_rate or more substeps",
             part="dynamics loss",
         )
-    return lowest
+    return standing.lowest
+
+
+class Standing:
+    """Steps done, and the best of the states that were judged on held-out data.
+
+    Args:
+        network: judged in the state it has.
+        error: its held-out error.
+    """
+
+    def __init__(self, network: nn.Module, error: float) -> None:
+        self.step = self.retreats = 0
+        self.lowest = self.error = error
+        self.best = copy.deepcopy(network.state_dict())
+
+    def judge(self, network: nn.Module, error: float) -> None:
+        """Keep the state of `network` if it is the best so far."""
+        self.error = error
+        if error < self.lowest or not math.isfinite(self.lowest):
+            self.lowest, self.best = error, copy.deepcopy(network.state_dict())
+
+    def restore(self, network: nn.Module) -> None:
+        """Go back to the best state."""
+        network.load_state_dict(self.best)
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
 
 @torch.no_grad()

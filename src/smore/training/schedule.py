@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 # On a plateau, when this many steps gained less than this share, the rate starts to fall: the
 # schedule moves on to this part of its length.
@@ -43,14 +44,22 @@ class Schedule:
         """Go on after a step that had this loss."""
         self.steps += 1
         self.place += 1
-        self._losses.append(loss)
+        self._losses = [*self._losses, loss][-2 * PLATEAU_STEPS :]
         falling = round(FALLING * self.num_steps)
         if self.place < falling and self._plateau():
             self.place = falling
 
+    def state_dict(self) -> dict[str, Any]:
+        """Where it stands."""
+        return {"place": self.place, "steps": self.steps, "losses": list(self._losses)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.place, self.steps, self._losses = state["place"], state["steps"], state["losses"]
+
     def _plateau(self) -> bool:
-        if len(self._losses) < self.warm_up + 2 * PLATEAU_STEPS:
+        if self.steps < self.warm_up + 2 * PLATEAU_STEPS:
             return False
         latest = sum(self._losses[-PLATEAU_STEPS:])
-        before = sum(self._losses[-2 * PLATEAU_STEPS : -PLATEAU_STEPS])
+        before = sum(self._losses[:-PLATEAU_STEPS])
         return latest > (1 - LEAST_GAIN) * before
