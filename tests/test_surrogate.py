@@ -5,6 +5,7 @@ bookkeeping, never one of training.
 """
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -280,7 +281,7 @@ def with_noise(data: Trajectories) -> Trajectories:
     """Data that the model cannot explain, so that its errors are not round-off."""
     rng = np.random.default_rng(9)
     noisy = [
-        dataclasses.replace(each, fields=each.fields + 0.1 * rng.normal(size=each.fields.shape))
+        dataclasses.replace(each, source=each.fields + 0.1 * rng.normal(size=each.fields.shape))
         for each in data
     ]
     return dataclasses.replace(data, sequences=tuple(noisy))
@@ -485,3 +486,21 @@ def test_a_model_that_once_forecast_nonsense_can_be_loaded(model, error, tmp_pat
     history = SMORE.load(tmp_path / "m").surrogate_.description.training.history
     assert len(history) == 2
     assert history[1] == (1, 0.5)
+
+
+def test_leaving_the_certified_set_is_told(model):
+    """A certificate that holds up to a radius says nothing about states beyond."""
+    surrogate = model.surrogate_
+    certificate = surrogate.certificate
+    assert certificate.claims.certified
+    state = surrogate.infer(trajectories(1), "posterior")
+    distance = float(certificate.distance(state.flat.numpy())[0])
+    steps = np.full((1, 3), surrogate.description.time_step)
+    for radius, told in ((0.5 * distance, True), (2 * distance, False), (None, False)):
+        claims = certificate.claims.model_copy(update={"radius": radius})
+        local = dataclasses.replace(certificate, claims=claims)
+        bounded = dataclasses.replace(surrogate, certificate=local)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            bounded.advance(state, steps)
+        assert any("outside the set" in str(each.message) for each in caught) == told

@@ -170,7 +170,7 @@ def test_a_table_is_as_good_as_arrays(model, tmp_path):
     assert state.num_values.tolist() == [59]  # one was blank
     mask = np.ones(sequence.fields.shape, dtype=bool)
     mask[0, 1, 4] = False
-    known = replace(observed, sequences=(replace(sequence, observed=mask),))
+    known = replace(observed, sequences=(replace(sequence, mask=mask),))
     expected = model.infer(known, noise=DEVIATIONS)
     torch.testing.assert_close(state.mean, expected.mean, rtol=1e-5, atol=1e-6)
 
@@ -189,7 +189,7 @@ def spoiled(amount):
     sequence = observed.sequences[0]
     fields = sequence.fields.copy()
     fields[0, 0, 3] += amount
-    return replace(observed, sequences=(replace(sequence, fields=fields),))
+    return replace(observed, sequences=(replace(sequence, source=fields),))
 
 
 def test_a_broken_sensor_is_noticed(model):
@@ -215,6 +215,6 @@ def test_instruments_that_nobody_spoke_of_are_spoken_of(model):
 def test_observations_in_other_units_are_told_from_unstable_dynamics(model):
     observed = observations(num_points=30, num_states=1)
     sequence = observed.sequences[0]
-    scaled = replace(observed, sequences=(replace(sequence, fields=1000 * sequence.fields),))
+    scaled = replace(observed, sequences=(replace(sequence, source=1000 * sequence.fields),))
     with pytest.warns(ForecastRangeWarning, match="check units, offsets and fill values"):
         model.forecast(scaled, [STEP], noise=0.3)

@@ -12,6 +12,7 @@ from torch import Tensor
 from smore.data import Channel, Clock, Mesh, Sequence, Trajectories
 from smore.errors import DataError
 from smore.inference import LatentState
+from smore.lazy_forecast import Fields, lazily_decoded, lazy_deviations
 from smore.surrogate import Surrogate
 
 
@@ -22,38 +23,60 @@ def forecast_dataset(
     meshes: list[Mesh],
     *,
     uncertainty: bool,
+    lazy: bool = False,
 ) -> xr.Dataset:
-    """Fields at `instants`, each sequence on its mesh; with standard deviations where known."""
+    """Fields at `instants`, each sequence on its mesh; with standard deviations where known.
+
+    Args:
+        surrogate: the model.
+        state: the initial states.
+        instants: (times,).
+        meshes: of each state.
+        uncertainty: whether standard deviations are wanted.
+        lazy: see `SMORE.forecast`.
+
+    Raises:
+        DataError: times that cannot be forecast, or a lazy forecast on several meshes.
+    """
     intervals = _intervals(state.times.numpy(), instants, surrogate.description.clock)
-    if not uncertainty or state.covariance is None:
-        return _fields(surrogate, instants, surrogate.advance(state, intervals)[:, 1:], meshes)
-    latents, covariances = surrogate.advance_uncertain(state, intervals)
-    fields = _fields(surrogate, instants, latents[:, 1:], meshes)
-    return _with_deviations(fields, surrogate, instants, covariances[:, 1:], meshes, state.growth)
+    channels, covariances = surrogate.description.channels, None
+    if uncertainty and state.covariance is not None:
+        latents, covariances = surrogate.advance_uncertain(state, intervals)
+    else:
+        latents = surrogate.advance(state, intervals)
+    decode = lazily_decoded if lazy else _decoded
+    decoded = decode(surrogate, latents[:, 1:], meshes)
+    fields = _dataset(surrogate, instants, decoded, meshes, channels)
+    if covariances is None:
+        return fields
+    deviate = lazy_deviations if lazy else _deviations
+    deviations = deviate(surrogate, covariances[:, 1:], meshes, state.growth)
+    return _with_deviations(fields, surrogate, instants, deviations, meshes)
 
 
-def _fields(
-    surrogate: Surrogate, instants: NDArray[np.float64], latents: Tensor, meshes: list[Mesh]
-) -> xr.Dataset:
+def _decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:
     """Fields of latents (states, times, channels, p)."""
-    decoded = [surrogate.decode(each, mesh) for each, mesh in zip(latents, meshes, strict=True)]
-    return _dataset(surrogate, instants, decoded, meshes, surrogate.description.channels)
+    return [surrogate.decode(each, mesh) for each, mesh in zip(latents, meshes, strict=True)]
+
+
+def _deviations(
+    surrogate: Surrogate, covariances: Tensor, meshes: list[Mesh], growth: Tensor | None
+) -> list[Fields]:
+    """Standard deviations of covariances (states or 1, times, channels, p, p)."""
+    if len(covariances) == 1 and all(mesh is meshes[0] for mesh in meshes):
+        return [surrogate.deviation(covariances[0], meshes[0], growth)] * len(meshes)
+    each = covariances.expand(len(meshes), *covariances.shape[1:])
+    return [surrogate.deviation(*pair, growth) for pair in zip(each, meshes, strict=True)]
 
 
 def _with_deviations(
     fields: xr.Dataset,
     surrogate: Surrogate,
     instants: NDArray[np.float64],
-    covariances: Tensor,
+    found: list[Fields],
     meshes: list[Mesh],
-    growth: Tensor | None,
 ) -> xr.Dataset:
     """`fields` with a variable `u_std` for every channel `u`, which names it by CF conventions."""
-    if len(covariances) == 1 and all(mesh is meshes[0] for mesh in meshes):
-        found = [surrogate.deviation(covariances[0], meshes[0], growth)] * len(meshes)
-    else:
-        each = covariances.expand(len(meshes), *covariances.shape[1:])
-        found = [surrogate.deviation(*pair, growth) for pair in zip(each, meshes, strict=True)]
     channels = surrogate.description.channels
     names = {channel.name: f"{channel.name}_std" for channel in channels}
     for channel, name in names.items():
@@ -78,7 +101,7 @@ def _with_deviations(
 def _dataset(
     surrogate: Surrogate,
     instants: NDArray[np.float64],
-    fields: list[NDArray[np.float32]],
+    fields: list[Fields],
     meshes: list[Mesh],
     channels: abc.Sequence[Channel],
 ) -> xr.Dataset:

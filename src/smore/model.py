@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from smore.data import Mesh, Missing, Trajectories, require_snapshots
-from smore.data.files import CSV_SUFFIX
+from smore.data.files import CSV_SUFFIX, fields_bytes
 from smore.data.numbered import numbered_fields
 from smore.data.quadrature import scattered_mesh
 from smore.data.tables import read_observations
@@ -39,8 +38,13 @@ from smore.stability.decoder_constants import DecoderConstants, decoder_constant
 from smore.stability.forecast_bound import ForecastBound, forecast_bound
 from smore.stability.modes import DynamicModes, dynamic_modes
 from smore.surrogate import Noise, Surrogate
-from smore.training import train
-from smore.training.preparation import assemble, prepare
+from smore.training.checkpoints import EVERY_SECONDS
+from smore.training.run import RunOptions, run_training
+
+# Files are streamed if their fields take more bytes than this, or than this share of a bound that
+# was set: the fields come with normalised copies and what is computed from them.
+STREAMED_BEYOND = 4 * 2**30
+IN_MEMORY_SHARE = 0.25
 
 Data = Trajectories | xr.Dataset | list[xr.Dataset] | str | os.PathLike[str]
 
@@ -81,6 +85,9 @@ class SMORE:
         select_on: Data | None = None,
         missing: Missing = "refuse",
         progress: bool = True,
+        checkpoints: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = EVERY_SECONDS,
+        resume: bool = False,
     ) -> Self:
         """Learn decoder and dynamics from trajectories.
 
@@ -90,23 +97,32 @@ class SMORE:
                 trajectories is held out for that; the paper uses its test set.
             missing: what to do about missing values in a Dataset or file: "refuse" or "mask".
             progress: show a progress line.
+            checkpoints: folder for checkpoints. While it is given, Ctrl-C and SIGTERM write one
+                before training stops. They are removed by `discard_checkpoints`, not by `fit`: the
+                model is only safe once it is saved.
+            checkpoint_seconds: time between checkpoints.
+            resume: go on from the newest checkpoint in the folder; a fresh start if there is none.
+                The result is the same to the last bit as without an interruption.
 
         Raises:
             DataError: data that cannot be used, before any work is done.
+            SettingsError: the checkpoints are of other settings or data, or `resume` was not asked
+                for and there are some.
             DivergenceError: training turned non-finite; the model keeps its last good state.
+            InterruptedTrainingError: a signal asked to stop; a checkpoint is written.
+            ProcessLostError: this is one of several processes (see `smore.distribution`), and
+                another one is gone; a checkpoint is written.
         """
-        started = time.monotonic()
         device = resolve_device(self.settings.device)
-        prepared = prepare(
-            as_trajectories(data, missing),
-            None if select_on is None else as_trajectories(select_on, missing),
-            self.settings,
-            device,
+        memory = self.settings.memory
+        training = as_trajectories(data, missing, memory)
+        selecting = None if select_on is None else as_trajectories(select_on, missing, memory)
+        options = RunOptions(progress, checkpoints, checkpoint_seconds, resume)
+        self.surrogate_, divergence = run_training(
+            training, selecting, self.settings, device, options
         )
-        trained = train(prepared, device, show_progress=progress)
-        self.surrogate_ = assemble(prepared, trained, time.monotonic() - started)
-        if trained.divergence is not None:
-            raise trained.divergence
+        if divergence is not None:
+            raise divergence
         return self
 
     def infer(
@@ -145,6 +161,7 @@ class SMORE:
         noise: Noise = None,
         uncertainty: bool = True,
         missing: Missing = "refuse",
+        lazy: bool = False,
     ) -> xr.Dataset:
         """Fields at `times`, from observations of the initial state.
 
@@ -160,6 +177,8 @@ class SMORE:
             uncertainty: whether a standard deviation comes with every channel; it needs a state
                 with a covariance, that is, method "posterior".
             missing: see `infer`.
+            lazy: decode nothing yet. The fields are dask arrays, a slab of the mesh in a chunk;
+                written to a file (`to_zarr`, `to_netcdf`) they need never fit into memory.
 
         Returns:
             A Dataset with the channels, units and coordinates of the training data; the standard
@@ -174,7 +193,9 @@ class SMORE:
             observed = [sequence.mesh for sequence in trajectories]
         meshes = self._where(points, observed, len(state))
         instants = self._instants(times)
-        return forecast_dataset(surrogate, state, instants, meshes, uncertainty=uncertainty)
+        return forecast_dataset(
+            surrogate, state, instants, meshes, uncertainty=uncertainty, lazy=lazy
+        )
 
     def unseen(
         self,
@@ -228,7 +249,7 @@ class SMORE:
             missing: see `infer`.
         """
         surrogate = self._fitted()
-        trajectories = as_trajectories(data, missing)
+        trajectories = as_trajectories(data, missing, surrogate.description.settings.memory)
         require_snapshots(trajectories, 2)
         names = [channel.name for channel in surrogate.description.channels]
         here = [channel.name for channel in trajectories.channels]
@@ -372,7 +393,8 @@ class SMORE:
                 channels=description.channels,
                 clock=description.clock,
             )
-        return surrogate.aligned(as_trajectories(data, missing))
+        memory = surrogate.description.settings.memory
+        return surrogate.aligned(as_trajectories(data, missing, memory))
 
     def _infer(self, observations: Trajectories, method: FitMethod, noise: Noise) -> LatentState:
         state = self._fitted().infer(observations, method, noise)
@@ -411,7 +433,7 @@ class SMORE:
     def _mesh_of(self, points: Mesh | list[Mesh] | ArrayLike) -> Mesh:
         space = self.surrogate_.description.space
         try:
-            coords = np.asarray(points.coords if isinstance(points, Mesh) else points, float)
+            coords = np.asarray(points.reach if isinstance(points, Mesh) else points, float)
         except ValueError:
             raise DataError("points must be numbers of shape (points, dim)") from None
         if coords.ndim != 2 or coords.shape[1] != space.dim or not np.isfinite(coords).all():
@@ -424,8 +446,10 @@ class SMORE:
         return points if isinstance(points, Mesh) else scattered_mesh(coords, space.geometry)
 
 
-def as_trajectories(data: Data, missing: Missing = "refuse") -> Trajectories:
-    """Trajectories from whatever the user has."""
+def as_trajectories(
+    data: Data, missing: Missing = "refuse", memory: int | None = None
+) -> Trajectories:
+    """Trajectories from whatever the user has; lazy ones from a file that is large for `memory`."""
     if isinstance(data, Trajectories):
         return data
     if isinstance(data, xr.Dataset | list):
@@ -435,4 +459,5 @@ def as_trajectories(data: Data, missing: Missing = "refuse") -> Trajectories:
             f"expected Trajectories, an xarray Dataset or a file name, got {type(data).__name__}; "
             "arrays go through Trajectories.from_arrays"
         )
-    return Trajectories.open(data, missing=missing)
+    most = STREAMED_BEYOND if memory is None else IN_MEMORY_SHARE * memory
+    return Trajectories.open(data, missing=missing, lazy=fields_bytes(data) > most)

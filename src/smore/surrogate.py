@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smore.data import Block, Mesh, Trajectories, make_blocks
+from smore.data import AnyBlock, Mesh, Trajectories, make_blocks, stored
 from smore.data.timeline import Timeline
 from smore.decoder import Decoder
 from smore.description import Description
@@ -48,6 +48,8 @@ Noise = float | Mapping[str, float] | None
 # Where the decoder reproduces the training data to round-off, observations are still no better
 # than single precision.
 LEAST_NOISE = 1e-14
+# Points that are decoded at once where the settings do not say.
+POINTS_AT_ONCE = 2**14
 # Latents this many times as far out as any training latent are not a forecast any more.
 FAR = 3.0
 
@@ -90,8 +92,15 @@ class Surrogate:
             method: see `infer_states`.
             noise: standard deviation of the instruments, see `SMORE.infer`.
         """
+        state, blocks = self._infer(observations, method, noise)
+        return replace(state, observability=observabilities(self.decoder, blocks))
+
+    def _infer(
+        self, observations: Trajectories, method: FitMethod, noise: Noise
+    ) -> tuple[LatentState, list[AnyBlock]]:
+        """The states without their observability, which costs another pass, and what they fit."""
         settings = self.description.settings
-        first = self.aligned(observations).leading(1)
+        first = stored(self.aligned(observations.leading(1)))
         check_observations(first, self.description.coordinate_map)
         self.warn_outside(sequence.mesh for sequence in first)
         told = self.noise_of(noise)  # refused before any work
@@ -113,12 +122,12 @@ class Surrogate:
         # they are more unlike cannot be told from noise of the instruments.
         growth = (seen - instruments) / self.least_noise
         most = self.expected_noise / self.least_noise
-        return replace(
+        state = replace(
             state,
-            observability=observabilities(self.decoder, blocks),
             noise_known=is_seen if told is None else is_seen | self._told(noise),
             growth=torch.minimum(growth.clamp(min=1), most),
         )
+        return state, blocks
 
     def _told(self, noise: Noise) -> Tensor:
         """(channels,) whether the user spoke of the noise of a channel."""
@@ -216,6 +225,7 @@ class Surrogate:
                 part="forecast",
             )
         self._warn_beyond(latents)
+        self._warn_uncertified(latents)
         return decodable.unflatten(-1, (-1, self.decoder.latent_dim)), path, plan
 
     @torch.no_grad()
@@ -252,12 +262,29 @@ class Surrogate:
                 stacklevel=3,
             )
 
-    @torch.no_grad()
+    def _warn_uncertified(self, latents: Tensor) -> None:
+        """Warn when latents (states, times, r) leave the set for which stability was proved."""
+        if not self.certificate.claims.certified:
+            return
+        outside = ~self.certificate.covers(latents.numpy()).all(axis=0)
+        if outside.any():
+            warnings.warn(
+                f"from step {int(outside.argmax())} on the forecast is outside the set for which "
+                "stability was proved: nothing is promised there (see `smore certify`)",
+                ForecastRangeWarning,
+                stacklevel=3,
+            )
+
     def decode(self, latents: Tensor, mesh: Mesh) -> NDArray[np.float32]:
         """Fields (..., channels, points) in the data's units from latents (..., channels, p)."""
         self.warn_outside([mesh])
-        fields = np.empty((*latents.shape[:-1], mesh.num_points), dtype=np.float32)
-        for chunk, coords in self._chunks(mesh):
+        return self.decode_part(latents, mesh, slice(0, mesh.num_points))
+
+    @torch.no_grad()
+    def decode_part(self, latents: Tensor, mesh: Mesh, points: slice) -> NDArray[np.float32]:
+        """`decode` at some points of a mesh."""
+        fields = np.empty((*latents.shape[:-1], points.stop - points.start), dtype=np.float32)
+        for chunk, coords in self._chunks(mesh, points):
             decoded = self.decoder.basis(coords).decode(latents.to(coords)).cpu().numpy()
             fields[..., chunk] = self.description.normalization.undo(decoded)
         return fields
@@ -272,12 +299,11 @@ class Surrogate:
         self.warn_outside([mesh])
         codes = departures.reshape(len(departures), -1, self.decoder.latent_dim)
         fields = np.empty((*codes.shape[:2], mesh.num_points), dtype=codes.dtype)
-        for chunk, coords in self._chunks(mesh):
+        for chunk, coords in self._chunks(mesh, slice(0, mesh.num_points)):
             modes = self.decoder.basis(coords).modes.to("cpu", torch.float64)
             fields[..., chunk] = codes @ modes.numpy().T
         return fields
 
-    @torch.no_grad()
     def deviation(
         self, covariances: Tensor, mesh: Mesh, growth: Tensor | None
     ) -> NDArray[np.float32]:
@@ -289,29 +315,35 @@ class Surrogate:
             growth: (channels,) how many times more the decoder misses than of the training data;
                 by default as of trajectories that were left out.
         """
+        return self.deviation_part(covariances, mesh, slice(0, mesh.num_points), growth)
+
+    @torch.no_grad()
+    def deviation_part(
+        self, covariances: Tensor, mesh: Mesh, points: slice, growth: Tensor | None
+    ) -> NDArray[np.float32]:
+        """`deviation` at some points of a mesh."""
         if growth is None:
             growth = torch.tensor(self.description.noise_growth, dtype=torch.float64)
         num_channels = covariances.shape[-3]
         prior = channel_blocks(self.prior.covariance, num_channels)
         scale = self.description.normalization.scale_array[:, None]
-        fields = np.empty((*covariances.shape[:-2], mesh.num_points), dtype=np.float32)
-        for chunk, coords in self._chunks(mesh):
+        fields = np.empty((*covariances.shape[:-2], points.stop - points.start), dtype=np.float32)
+        for chunk, coords in self._chunks(mesh, points):
             modes = self.decoder.basis(coords).modes.to("cpu", torch.float64)
             missed = self.error.residual_variance(field_variance(modes, prior)) * growth[:, None]
             variance = field_variance(modes, covariances) + missed
             fields[..., chunk] = variance.sqrt().numpy() * scale
         return fields
 
-    def _chunks(self, mesh: Mesh) -> Iterator[tuple[slice, Tensor]]:
-        """Slices of the points of `mesh` with their decoder coordinates."""
-        size = self.description.settings.chunk_size or mesh.num_points
+    def _chunks(self, mesh: Mesh, points: slice) -> Iterator[tuple[slice, Tensor]]:
+        """Slices of a range of points of `mesh`, with their decoder coordinates."""
+        size = self.description.settings.chunk_size or POINTS_AT_ONCE
         weight = next(self.decoder.parameters())
-        for start in range(0, mesh.num_points, size):
-            chunk = slice(start, start + size)
-            yield (
-                chunk,
-                torch.as_tensor(self.description.coordinate_map(mesh.coords[chunk])).to(weight),
-            )
+        for start in range(points.start, points.stop, size):
+            stop = min(start + size, points.stop)
+            places = self.description.coordinate_map(mesh.places(slice(start, stop)))
+            here = slice(start - points.start, stop - points.start)
+            yield here, torch.as_tensor(places).to(weight)
 
     def evaluate(
         self,
@@ -322,19 +354,20 @@ class Surrogate:
     ) -> Evaluation:
         """Forecast every sequence from `observations` of its first snapshot and score the rest."""
         description = self.description
-        trajectories = self.aligned(trajectories)
-        timeline = Timeline.of(trajectories, 1.0)
-        state = self.infer(observations, method, noise)
-        starts = torch.tensor([sequence.times[0] for sequence in trajectories])
+        truth = stored(self.aligned(trajectories))
+        known = truth if observations is trajectories else observations  # copied once
+        timeline = Timeline.of(truth, 1.0)
+        state, _ = self._infer(known, method, noise)
+        starts = torch.tensor([sequence.times[0] for sequence in truth])
         if not torch.equal(starts, state.times):
             raise DataError("the observations are not of the time of each first snapshot")
         forecast = timeline.scatter(self.advance(state, timeline.steps.numpy()))
         return evaluate_latents(
             self.decoder,
-            self.blocks(trajectories),
+            self.blocks(truth),
             forecast,
             self.prior.mean.view(forecast.shape[1:]).to(forecast),
-            trajectories,
+            truth,
             timeline,
             scale=torch.tensor(description.normalization.scale, dtype=torch.float64),
             variance=torch.tensor(description.training_variance, dtype=torch.float64),
@@ -345,14 +378,14 @@ class Surrogate:
     def warn_outside(self, meshes: Iterable[Mesh]) -> None:
         """Warn about points beyond the domain of the training data."""
         for mesh in {id(mesh): mesh for mesh in meshes}.values():
-            self.description.coordinate_map.warn_outside(mesh.coords, self.description.space)
+            self.description.coordinate_map.warn_outside(mesh.reach, self.description.space)
 
     def aligned(self, trajectories: Trajectories) -> Trajectories:
         """`trajectories` with the channels, coordinates and clock of the model."""
         description = self.description
         return align(trajectories, description.channels, description.space, description.clock)
 
-    def blocks(self, trajectories: Trajectories) -> list[Block]:
+    def blocks(self, trajectories: Trajectories) -> list[AnyBlock]:
         """Aligned trajectories in the decoder's coordinates and units."""
         return make_blocks(
             trajectories,

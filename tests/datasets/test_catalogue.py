@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from smore.datasets import BENCHMARKS, cache, generate, load, make_options, resolve
+from smore.cache_folder import default_root
+from smore.datasets import BENCHMARKS, generate, load, make_options, resolve
 from smore.errors import DataError, SettingsError
 
 SMALL = {
@@ -118,10 +119,10 @@ def test_load_generates_into_the_users_cache(tmp_path, monkeypatch):
 def test_cache_follows_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("SMORE_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.default_root() == tmp_path / "smore"
+    assert default_root() == tmp_path / "smore"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache.default_root() == tmp_path / "home" / ".cache" / "smore"
+    assert default_root() == tmp_path / "home" / ".cache" / "smore"
 
 
 @pytest.mark.parametrize("file", ["train.nc", "test.nc"])

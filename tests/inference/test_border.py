@@ -53,7 +53,7 @@ def test_values_that_are_not_finite(value):
     given = observations(INSIDE)
     fields = given.sequences[0].fields.copy()
     fields[0, 1, 2] = value
-    sequence = replace(given.sequences[0], fields=fields)
+    sequence = replace(given.sequences[0], source=fields)
     with pytest.raises(
         DataError, match=rf"'v' must be finite .* {value} in sequence 0 at point 2 \(x = 10, y = 5"
     ):

@@ -249,6 +249,6 @@ def test_regions_that_make_no_sense_are_refused(text, space, message):
 def test_candidates_may_be_a_grid(surrogate):
     x, y = np.linspace(-0.9, 0.9, 12), np.linspace(-0.8, 0.8, 10)
     coords = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
-    grid = Mesh(coords, np.ones(120), ("x", "y"), (12, 10), (("x",), ("y",)))
+    grid = Mesh.of(coords, np.ones(120), ("x", "y"), (12, 10), (("x",), ("y",)))
     plan = plan_sensors(surrogate, 4, candidates=grid)
     np.testing.assert_array_equal(plan.coords, coords[plan.placement.points])

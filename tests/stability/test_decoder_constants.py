@@ -48,7 +48,7 @@ def box_grid(num_points, coordinate_map=BOX) -> Mesh:
     along = tuple((name,) for name in names)
     coords = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
     shape = (num_points,) * len(axes)
-    return Mesh(coords, default_weights(coords, names, shape, along, "box"), names, shape, along)
+    return Mesh.of(coords, default_weights(coords, names, shape, along, "box"), names, shape, along)
 
 
 def globe(num_latitudes=24) -> Mesh:
@@ -58,7 +58,7 @@ def globe(num_latitudes=24) -> Mesh:
     dims, shape = ("latitude", "longitude"), (num_latitudes, 2 * num_latitudes)
     along = (("latitude",), ("longitude",))
     weights = default_weights(coords, dims, shape, along, "sphere")
-    return Mesh(coords, weights, dims, shape, along)
+    return Mesh.of(coords, weights, dims, shape, along)
 
 
 @torch.no_grad()

@@ -97,7 +97,7 @@ def test_data_with_gaps_are_learned_as_well_as_without():
         seen = rng.uniform(size=sequence.fields.shape) < 0.6
         seen[0, :, 9:] = False  # of each first snapshot, fewer values than it takes
         fields = np.where(seen, sequence.fields, 0)
-        sequences.append(replace(sequence, fields=fields, observed=seen))
+        sequences.append(replace(sequence, source=fields, mask=seen))
     gappy = replace(full, sequences=tuple(sequences))
     sizes = {"latent_dim": 8, "hidden_dim": 32, "num_hidden": 2, "frequency_scale": 16.0}
     model = SMORE(recipe="fast", decoder_steps=1500, **sizes).fit(gappy, progress=False)

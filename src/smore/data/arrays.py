@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,27 +36,25 @@ def read_arrays(
     """See `Trajectories.from_arrays`."""
     snapshots = _fields_by_sequence(fields)
     count = len(snapshots)
-    positions = per_sequence(coords, 2, count, "coordinate array (points, dim)")
-    moments = per_sequence(times, 1, count, "time array (times,)")
+    positions = _per_sequence(coords, 2, count, "coordinate array (points, dim)")
+    moments = _per_sequence(times, 1, count, "time array (times,)")
     for number, arrays in enumerate(zip(snapshots, moments, positions, strict=True)):
         _check_shapes(number, *arrays)
 
     names = _channels(channels, snapshots[0].shape[1])
     space = _space(coordinate_names, positions[0].shape[1], geometry)
-    clock, _ = Clock.from_values(np.concatenate(moments))
+    clock, numbers = _told(moments)
     if weights is None:
         meshes = _meshes(positions, [None] * count, space)
     else:
-        meshes = _meshes(positions, per_sequence(weights, 1, count, "weight array"), space)
-    sequences = tuple(
-        Sequence(clock.to_numbers(when), values, mesh)
-        for when, values, mesh in zip(moments, snapshots, meshes, strict=True)
-    )
+        meshes = _meshes(positions, _per_sequence(weights, 1, count, "weight array"), space)
+    sequences = tuple(map(Sequence, numbers, snapshots, meshes))
     return validated(Trajectories(sequences, names, space, clock, tuple(range(count))), missing)
 
 
 def _fields_by_sequence(fields: Arrays) -> list[NDArray]:
     """(times, channels, points) arrays in float32 or float64, without a copy where they are."""
+    fields = _plain(fields, 3, "array (sequences, times, channels, points)")
     require_some(len(fields), "sequence")
     alone = np.ndim(fields[0]) == 2
     arrays = [np.asarray(each) for each in ([fields] if alone else fields)]
@@ -69,12 +68,54 @@ def _fields_by_sequence(fields: Arrays) -> list[NDArray]:
     return [array.astype(require_real(array.dtype, "fields"), copy=False) for array in arrays]
 
 
+def _per_sequence(values: Any, ndim: int, count: int, what: str) -> list[NDArray]:
+    """`per_sequence`, of plain arrays."""
+    return per_sequence(_plain(values, ndim, what), ndim, count, what)
+
+
+def _plain(values: Any, ndim: int, what: str) -> Arrays:
+    """One array of `ndim` or more dimensions, or a list of arrays; see `_unmasked`."""
+    try:
+        if isinstance(values, list | tuple):
+            parts = [_unmasked(each) for each in values]
+            return np.asarray(parts) if parts and parts[0].ndim == ndim - 1 else parts
+        array = _unmasked(values)
+        len(array)  # a number has none, nor has what numpy cannot read
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"expected one {what} or a list of them, got {type(values).__name__}: {error}"
+        ) from None
+    return array
+
+
+def _unmasked(values: Any) -> NDArray:
+    """NaN (NaT) in place of masked values: nobody sees the numbers behind the mask."""
+    if not np.ma.is_masked(values):
+        return np.asarray(values)
+    if values.dtype.kind in "mM":
+        return values.filled("NaT")
+    return values.astype(require_real(values.dtype, "a masked array")).filled(np.nan)
+
+
+def _told(moments: list[NDArray]) -> tuple[Clock, list[NDArray[np.float64]]]:
+    """The clock that tells all times, and the times on it."""
+    kinds = {when.dtype.kind if when.dtype.kind in "mM" else "number" for when in moments}
+    if len(kinds) > 1:
+        types = sorted({str(when.dtype) for when in moments})
+        raise DataError(
+            f"times must be told in one way, got {' and '.join(types)} values; convert them"
+        )
+    clock, _ = Clock.from_values(np.concatenate(moments))
+    return clock, [clock.to_numbers(when) for when in moments]
+
+
 def _check_shapes(number: int, fields: NDArray, times: NDArray, coords: NDArray) -> None:
     if coords.ndim != 2 or times.ndim != 1:
         raise DataError(
             f"expected coordinates (points, dim) and times (times,), got {coords.shape} and "
             f"{times.shape} for sequence {number}"
         )
+    require_some(coords.shape[1], "coordinate (column of coords)")
     num_times, _, num_points = fields.shape
     if len(coords) != num_points:
         raise DataError(
@@ -94,6 +135,9 @@ def _check_shapes(number: int, fields: NDArray, times: NDArray, coords: NDArray)
 def _channels(channels: abc.Sequence[str | Channel] | None, count: int) -> tuple[Channel, ...]:
     if channels is None:
         channels = [f"u{number}" for number in range(count)]
+    for each in channels:
+        if not isinstance(each, str | Channel):
+            raise DataError(f"expected names of channels, got {each!r}")
     named = tuple(Channel(name=each) if isinstance(each, str) else each for each in channels)
     require_distinct([channel.name for channel in named], "channel")
     if len(named) != count:
@@ -138,6 +182,7 @@ def _mesh(coords: NDArray, weights: NDArray | None, space: Space, number: int) -
         return scattered_mesh(coords, space.geometry)
     if weights is None:  # points on a line have cells
         weights = default_weights(coords, (POINT,), (len(coords),), ((POINT,),), space.geometry)
+    require_real(weights.dtype, "weights")
     if weights.shape != (len(coords),):
         raise DataError(
             f"expected one quadrature weight for each of {len(coords)} points, got weights "

@@ -1,95 +1,28 @@
-"""The engine's unit of work: some points, and every snapshot known there.
-
-A shared mesh is one block; sequences with meshes of their own are many. Every reduction over the
-data is a sum over blocks and, inside a block, over chunks of points, so ragged data, missing values
-and bounded memory are the same code.
-"""
+"""From trajectories to blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from smore.data.block import Block
 from smore.data.coordinates import CoordinateMap
 from smore.data.mesh import Mesh
 from smore.data.normalization import Normalization
 from smore.data.sequence import Sequence
+from smore.data.stored_block import AnyBlock, StoredBlock, StoredPlaces
+from smore.data.stored_fields import StoredFields
+from smore.data.storing import stored
 from smore.data.trajectories import Trajectories
+from smore.distribution import ALONE, Team
+from smore.errors import DataError
 
 # Evaluating the basis at a point costs about as much as this many columns of the residual there.
 BASIS_COST = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Snapshots on common points, in the decoder's coordinates and normalised units.
-
-    Args:
-        coords: (points, d) decoder coordinates.
-        weights: (points,) quadrature weights.
-        values: (points, snapshots · channels), one column per snapshot and channel. Points come
-            first so that a chunk of points is contiguous memory.
-        snapshots: (snapshots,) rows of the latent table; channels of a snapshot are adjacent.
-        num_channels: channels per snapshot.
-        observed: (points, snapshots · channels) booleans, or None when every value is known.
-        patterns: (snapshots · channels,) with `observed`: columns of equal number have equal masks,
-            and with them equal Gram matrices. Numbers count from 0 without gaps.
-        loading: (snapshots · channels,) how much of the decoder's offset each column carries: 1 for
-            a snapshot, 0 for a direction in which snapshots differ. None means 1 for all.
-    """
-
-    coords: Tensor
-    weights: Tensor
-    values: Tensor
-    snapshots: Tensor
-    num_channels: int
-    observed: Tensor | None = None
-    patterns: Tensor | None = None
-    loading: Tensor | None = None
-
-    @property
-    def num_points(self) -> int:
-        return len(self.coords)
-
-    def with_mask(self, observed: Tensor | None) -> Block:
-        """The same values, known only where `observed` (points, snapshots · channels) says so."""
-        if observed is None:
-            return replace(self, observed=None, patterns=None)
-        bits = np.packbits(observed.T.cpu().numpy(), axis=1)
-        _, numbers = np.unique(bits, axis=0, return_inverse=True)
-        patterns = torch.as_tensor(numbers.ravel()).to(observed.device)
-        return replace(self, observed=observed, patterns=patterns)
-
-    def chunks(self, size: int | None) -> Iterator[Block]:
-        """The same block in pieces of at most `size` points."""
-        if size is None or size >= self.num_points:
-            yield self
-            return
-        for start in range(0, self.num_points, size):
-            piece = slice(start, start + size)
-            yield replace(
-                self,
-                coords=self.coords[piece],
-                weights=self.weights[piece],
-                values=self.values[piece],
-                observed=None if self.observed is None else self.observed[piece],
-            )
-
-    @property
-    def offset_loading(self) -> Tensor:
-        """`loading`, written out."""
-        return self.values.new_ones(self.values.shape[1]) if self.loading is None else self.loading
-
-    def codes(self, latents: Tensor) -> Tensor:
-        """This block's latent codes, one row per column: (all snapshots, C, p) -> (columns, p)."""
-        if len(self.snapshots) == len(latents):  # one block holds every snapshot, in order
-            return latents.flatten(0, 1)
-        return latents[self.snapshots].flatten(0, 1)
 
 
 def make_blocks(
@@ -99,31 +32,73 @@ def make_blocks(
     *,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
-) -> list[Block]:
+    team: Team = ALONE,
+) -> list[AnyBlock]:
     """One block per mesh; snapshots are numbered in the order of `trajectories`.
 
-    Meshes that are different selections of the same points become one block with a mask.
+    Meshes that are different selections of the same points become one block with a mask. Lazy
+    trajectories become a stored block.
+
+    Raises:
+        DataError: values missing now and then in a team, whose processes would have to agree on
+            which snapshots have the same gaps.
     """
+    if trajectories.is_lazy:
+        alone = _stored_block(stored(trajectories), normalization, coordinate_map, dtype, device)
+        return [replace(alone, team=team)]
     trajectories = _on_common_points(trajectories)
     starts = np.cumsum([0] + [sequence.num_snapshots for sequence in trajectories])
     by_mesh: dict[int, list[int]] = {}
     for number, sequence in enumerate(trajectories):
         by_mesh.setdefault(id(sequence.mesh), []).append(number)
 
-    blocks = []
+    blocks: list[AnyBlock] = []
     for numbers in by_mesh.values():
         sequences = [trajectories.sequences[number] for number in numbers]
         mesh = sequences[0].mesh
         snapshots = np.concatenate([np.arange(starts[n], starts[n + 1]) for n in numbers])
         block = Block(
-            coords=torch.as_tensor(coordinate_map(mesh.coords)).to(device, dtype),
-            weights=torch.as_tensor(np.array(mesh.weights)).to(device, dtype),
+            coords=torch.as_tensor(coordinate_map(mesh.places(slice(None)))).to(device, dtype),
+            weights=torch.tensor(mesh.measures(slice(None))).to(device, dtype),
             values=_columns(sequences, normalization, dtype).to(device),
             snapshots=torch.as_tensor(snapshots).to(device),
             num_channels=trajectories.num_channels,
+            team=team,
         )
         blocks.append(_masked(block, sequences))
+    if team.size > 1 and team.any(any(block.observed is not None for block in blocks)):
+        raise DataError(
+            "several processes cannot share data in which points are missing in some snapshots "
+            "only; fit them in one process"
+        )
     return blocks
+
+
+def _stored_block(
+    trajectories: Trajectories,
+    normalization: Normalization,
+    coordinate_map: CoordinateMap,
+    dtype: torch.dtype,
+    device: torch.device | str,
+) -> StoredBlock:
+    """All snapshots of trajectories in a store, on the one mesh that they have."""
+    sources = [each.source for each in trajectories if isinstance(each.source, StoredFields)]
+    store, mesh = sources[0].store, trajectories.sequences[0].mesh
+    index = np.concatenate([source.index for source in sources])  # (snapshots, channels)
+    columns = index.ravel()
+    shift = np.broadcast_to(normalization.shift_array, index.shape).ravel()
+    scale = np.broadcast_to(normalization.scale_array, index.shape).ravel()
+    return StoredBlock(
+        store=store.columns,
+        columns=columns,
+        shift=(shift - store.origin[columns]).astype(np.float32),
+        scale=scale.astype(np.float32),
+        places=StoredPlaces(mesh, store.seen_points, coordinate_map),
+        snapshots=torch.arange(len(index), device=device),
+        num_channels=trajectories.num_channels,
+        dtype=dtype,
+        device=torch.device(device),
+    )
 
 
 def _on_common_points(trajectories: Trajectories) -> Trajectories:
@@ -189,7 +164,7 @@ def _masked(block: Block, sequences: list[Sequence]) -> Block:
     ]
     rows = np.concatenate([mask.reshape(-1, mask.shape[-1]) for mask in masks])
     seen = rows.any(axis=0)
-    device = block.values.device
+    device = block.device
     if seen.any() and not seen.all():
         kept = torch.as_tensor(seen).to(device)
         block = replace(

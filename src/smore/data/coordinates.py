@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar, Literal
+from operator import lt
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from smore.data.quadrature import unwrap_longitudes
 from smore.data.space import Space
 from smore.data.trajectories import Trajectories
 from smore.errors import DataError, OutsideDomainWarning
+from smore.stored_tuple import StoredTuple
 
 FloatArray = NDArray[np.float64]
 
@@ -67,8 +69,14 @@ class BoxMap(_Map):
     """Each axis of the box [lower, upper] to [0, 0.5]; points outside land outside."""
 
     kind: Literal["box"] = "box"
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
+    lower: StoredTuple[float]
+    upper: StoredTuple[float]
+
+    @model_validator(mode="after")
+    def _extended(self) -> Self:
+        if len(self.lower) != len(self.upper) or not all(map(lt, self.lower, self.upper)):
+            raise ValueError(f"expected a box, got one from {self.lower} to {self.upper}")
+        return self
 
     @property
     def decoder_dim(self) -> int:
@@ -131,7 +139,7 @@ def fit_coordinate_map(trajectories: Trajectories) -> BoxMap | SphereMap:
         DataError: a coordinate that is the same at every point.
     """
     meshes = {id(sequence.mesh): sequence.mesh for sequence in trajectories}.values()
-    coords = np.concatenate([mesh.coords for mesh in meshes])
+    coords = np.concatenate([mesh.reach for mesh in meshes])
     lower, upper = coords.min(axis=0), coords.max(axis=0)
     for name, low, high in zip(trajectories.space.names, lower, upper, strict=True):
         if low == high:

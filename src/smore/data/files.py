@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 
 import xarray as xr
 
+from smore.data.layout import SEQUENCE, TIME_NAMES
 from smore.errors import DataError
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
@@ -26,35 +27,81 @@ def open_dataset(path: str | PathLike[str]) -> Iterator[xr.Dataset]:
     Raises:
         DataError: there is no such file, or it is not NetCDF or Zarr.
     """
+    with _opened(path) as dataset:
+        yield dataset
+
+
+def open_lazily(path: str | PathLike[str]) -> xr.Dataset:
+    """The dataset in a file, as dask arrays that keep the file open while they are used.
+
+    Their chunks are those of the file; what has none is read a snapshot at a time.
+
+    Raises:
+        DataError: as `open_dataset`.
+    """
+    dataset = _opened(path)
+    large = {name: variable for name, variable in dataset.data_vars.items() if variable.ndim > 1}
+    return dataset.assign({name: each.chunk(_chunks(each)) for name, each in large.items()})
+
+
+def fields_bytes(path: str | PathLike[str]) -> int:
+    """What the data variables of a file take in memory.
+
+    Raises:
+        DataError: as `open_dataset`.
+    """
+    with _opened(path) as dataset:
+        return sum(variable.nbytes for variable in dataset.data_vars.values())
+
+
+def _chunks(variable: xr.DataArray) -> dict[Hashable, int]:
+    preferred = variable.encoding.get("preferred_chunks")
+    if preferred:
+        return dict(preferred)
+    return {dim: 1 for dim in (SEQUENCE, *TIME_NAMES) if dim in variable.dims}
+
+
+def _opened(path: str | PathLike[str]) -> xr.Dataset:
     path = require_data_format(path)
     if not path.exists():
         raise DataError(f"there is no file {path}")
     try:
         if path.suffix == ZARR_SUFFIX:
-            dataset = xr.open_zarr(path, consolidated=False, chunks=None)
-        else:
-            # No engine by name: classic NetCDF 3 files end in .nc too, and xarray can tell.
-            dataset = xr.open_dataset(path, cache=False)
+            return xr.open_zarr(path, consolidated=False, chunks=None)
+        # No engine by name: classic NetCDF 3 files end in .nc too, and xarray can tell.
+        return xr.open_dataset(path, cache=False)
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"cannot read {path} as NetCDF or Zarr: {error}") from error
-    with dataset:
-        yield dataset
 
 
 def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
-    """Write a file that is either complete or not there; an older one is replaced at the end."""
+    """Write a file that is either complete or not there; an older one is replaced at the end.
+
+    What is not in memory is made and written chunk by chunk.
+    """
     path = require_data_format(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
-        if path.suffix == ZARR_SUFFIX:
-            dataset.to_zarr(unfinished, consolidated=False)
-        else:
-            dataset.to_netcdf(unfinished, engine="h5netcdf")
+        with _one_chunk_at_a_time(dataset):
+            if path.suffix == ZARR_SUFFIX:
+                dataset.to_zarr(unfinished, consolidated=False)
+            else:
+                dataset.to_netcdf(unfinished, engine="h5netcdf")
+        if path.suffix != ZARR_SUFFIX:
             _sync(unfinished)
         _replace(unfinished, path)
     finally:
         _remove(unfinished)
+
+
+def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:
+    """Bounds the memory of writing what is not in memory."""
+    if all(variable.chunks is None for variable in dataset.variables.values()):
+        return nullcontext()
+    import dask
+
+    return dask.config.set(scheduler="synchronous")
 
 
 def require_data_format(path: str | PathLike[str]) -> Path:

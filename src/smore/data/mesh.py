@@ -5,11 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections import abc
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 POINT = "point"
+
+FloatArray = NDArray[np.float64]
+Points = slice | NDArray[np.integer]
+# Factors of the quadrature weights: the dimensions along which each varies, and its values.
+Cells = tuple[tuple[tuple[str, ...], FloatArray], ...]
 
 
 def read_only(array: NDArray) -> NDArray:
@@ -23,8 +29,8 @@ def read_only(array: NDArray) -> NDArray:
 class Mesh:
     """Points with quadrature weights, in the C order of the array dimensions they came from.
 
-    The engine only ever sees `coords` and `weights`; `dims`, `shape` and `coordinate_dims` are
-    there to put a field back on its grid:
+    The engine only ever sees coordinates and weights of some points; `dims`, `shape` and
+    `coordinate_dims` are there to put a field back on its grid:
 
     ==============  =================  ============================
     points          dims               coordinate_dims
@@ -34,70 +40,147 @@ class Mesh:
     curvilinear     ("y", "x")         (("y", "x"), ("y", "x"))
     ==============  =================  ============================
 
+    A grid of millions of points is held as its few axes. `coords` and `weights` write all points
+    out and keep them; `places` and `measures` give those of some points only.
+
     Attributes:
-        coords: (points, dim) float64, read-only.
-        weights: (points,) float64, read-only; sum(weights * f) approximates the integral of f.
+        axes: for each coordinate its values over `coordinate_dims`, float64, read-only.
+        cells: factors whose product is the quadrature weight of a point.
         dims: names of the array dimensions that the points run over.
         shape: their sizes; their product is the number of points.
-        coordinate_dims: for each column of `coords`, the dimensions along which it varies.
+        coordinate_dims: for each coordinate, the dimensions along which it varies.
     """
 
-    coords: NDArray[np.float64] = field(repr=False)
-    weights: NDArray[np.float64] = field(repr=False)
+    axes: tuple[FloatArray, ...] = field(repr=False)
+    cells: Cells = field(repr=False)
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     coordinate_dims: tuple[tuple[str, ...], ...]
 
     def __post_init__(self) -> None:
-        assert self.coords.shape == (int(np.prod(self.shape)), len(self.coordinate_dims))
-        assert self.weights.shape == (self.num_points,)
-        object.__setattr__(self, "coords", read_only(self.coords))
-        object.__setattr__(self, "weights", read_only(self.weights))
+        sizes = dict(zip(self.dims, self.shape, strict=True))
+        parts = [*zip(self.coordinate_dims, self.axes, strict=True), *self.cells]
+        assert all(values.shape == tuple(sizes[dim] for dim in along) for along, values in parts)
+        object.__setattr__(self, "axes", tuple(map(read_only, self.axes)))
 
     @classmethod
-    def scattered(cls, coords: NDArray[np.float64], weights: NDArray[np.float64]) -> Mesh:
+    def of(
+        cls,
+        coords: FloatArray,
+        weights: FloatArray,
+        dims: tuple[str, ...],
+        shape: tuple[int, ...],
+        coordinate_dims: tuple[tuple[str, ...], ...],
+    ) -> Mesh:
+        """A mesh of points (points, dim) with weights (points,) that are all written out."""
+        axes = tuple(
+            values_along(along, column, dims, shape)
+            for along, column in zip(coordinate_dims, coords.T, strict=True)
+        )
+        mesh = cls(axes, ((dims, weights.reshape(shape)),), dims, shape, coordinate_dims)
+        vars(mesh).update(coords=read_only(coords), weights=read_only(weights))
+        return mesh
+
+    @classmethod
+    def scattered(cls, coords: FloatArray, weights: FloatArray) -> Mesh:
         """A mesh of points (points, dim) without structure."""
         num_points, dim = coords.shape
-        return cls(coords, weights, (POINT,), (num_points,), ((POINT,),) * dim)
+        return cls.of(coords, weights, (POINT,), (num_points,), ((POINT,),) * dim)
+
+    @cached_property
+    def coords(self) -> FloatArray:
+        """(points, dim) coordinates of all points, read-only."""
+        return read_only(self.places(slice(None)))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """(points,) of all points, read-only; sum(weights * f) approximates the integral of f."""
+        return read_only(self.measures(slice(None)))
+
+    def places(self, points: Points) -> FloatArray:
+        """Coordinates (some, dim) of some points."""
+        if "coords" in vars(self):
+            return self.coords[points]
+        index = self._index(points)
+        result = np.empty((len(index[self.dims[0]]), self.dim))
+        for column, along, values in zip(result.T, self.coordinate_dims, self.axes, strict=True):
+            column[:] = values[tuple(index[dim] for dim in along)]
+        return result
+
+    def measures(self, points: Points) -> FloatArray:
+        """Quadrature weights (some,) of some points."""
+        if "weights" in vars(self):
+            return self.weights[points]
+        index = self._index(points)
+        result = np.ones(len(index[self.dims[0]]))
+        for along, values in self.cells:
+            result *= values[tuple(index[dim] for dim in along)]
+        return result
+
+    def _index(self, points: Points) -> dict[str, NDArray[np.intp]]:
+        """Where some points are along each dimension."""
+        if isinstance(points, slice):
+            points = np.arange(*points.indices(self.num_points))
+        return dict(zip(self.dims, np.unravel_index(points, self.shape), strict=True))
 
     @property
     def num_points(self) -> int:
-        return len(self.coords)
+        return int(np.prod(self.shape))
 
     @property
     def dim(self) -> int:
-        return self.coords.shape[1]
+        return len(self.axes)
 
     @property
     def separable(self) -> bool:
         """Whether the points are a tensor product, each coordinate along its own dimension."""
         return is_separable(self.dims, self.coordinate_dims)
 
+    @property
+    def reach(self) -> FloatArray:
+        """(some, dim): every value that each coordinate takes, paired with any of the others.
+
+        All that one needs to know about where the points end; of a grid it is little.
+        """
+        if not self.separable:
+            return self.coords
+        longest = max(map(len, self.axes))
+        return np.stack([np.resize(axis, longest) for axis in self.axes], axis=1)
+
+    @property
+    def surely_distinct(self) -> bool:
+        """Whether the axes alone show that no two points are in the same place."""
+        return self.separable and all(len(np.unique(axis)) == len(axis) for axis in self.axes)
+
     def subset(self, index: ArrayLike) -> Mesh:
-        """The scattered points `coords[index]` with the weights they have here."""
-        index = np.asarray(index)
-        return Mesh.scattered(self.coords[index], self.weights[index])
+        """The scattered points `index` with the weights they have here."""
+        chosen = np.asarray(index)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        return Mesh.scattered(self.places(chosen), self.measures(chosen))
 
     def columns(self, order: abc.Sequence[int]) -> Mesh:
         """The same points with their coordinates in another order."""
         along = tuple(self.coordinate_dims[column] for column in order)
-        return replace(self, coords=self.coords[:, order], coordinate_dims=along)
+        return replace(self, axes=tuple(self.axes[k] for k in order), coordinate_dims=along)
 
-    def axis(self, coordinate: int) -> NDArray[np.float64]:
+    def axis(self, coordinate: int) -> FloatArray:
         """Values of one coordinate along `coordinate_dims[coordinate]` only."""
-        along = self.coordinate_dims[coordinate]
-        return values_along(along, self.coords[:, coordinate], self.dims, self.shape)
+        return self.axes[coordinate]
+
+    @cached_property
+    def digest(self) -> str:
+        """A text that tells other points and weights from these."""
+        digest = hashlib.sha256(repr((self.dims, self.shape, self.coordinate_dims)).encode())
+        for values in (*self.axes, *(factor for _, factor in self.cells)):
+            digest.update(np.ascontiguousarray(values).data)
+        return digest.hexdigest()
 
 
 def shared_meshes(meshes: abc.Iterable[Mesh]) -> list[Mesh]:
     """The same meshes, with one object in place of all that are equal."""
-    first: dict[tuple, Mesh] = {}
-    return [first.setdefault(_identity(mesh), mesh) for mesh in meshes]
-
-
-def _identity(mesh: Mesh) -> tuple:
-    digest = hashlib.sha256(mesh.coords.tobytes() + mesh.weights.tobytes()).digest()
-    return mesh.dims, mesh.shape, mesh.coordinate_dims, digest
+    first: dict[str, Mesh] = {}
+    return [first.setdefault(mesh.digest, mesh) for mesh in meshes]
 
 
 def is_separable(dims: tuple[str, ...], coordinate_dims: tuple[tuple[str, ...], ...]) -> bool:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Literal, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from smore.data.sequence import Sequence
+from smore.data.stored_fields import StoredFields
 from smore.data.trajectories import Trajectories
+from smore.distribution import ALONE, Team
+from smore.stored_tuple import StoredTuple
 
 # A spread this small beside the mean is round-off: the channel is constant.
 _CONSTANT = 1e-12
@@ -24,8 +29,8 @@ class Normalization(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    shift: tuple[float, ...]
-    scale: tuple[float, ...]
+    shift: StoredTuple[float]
+    scale: StoredTuple[float]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -38,6 +43,7 @@ class Normalization(BaseModel):
         cls,
         trajectories: Trajectories,
         kind: Literal["standard", "scale", "none"] = "standard",
+        team: Team = ALONE,
     ) -> Self:
         """The normalisation of `trajectories`, over their observed values.
 
@@ -45,11 +51,12 @@ class Normalization(BaseModel):
             trajectories: the training data.
             kind: "standard" subtracts the mean and divides by the standard deviation; "scale"
                 only divides, which keeps zero where it is; "none" does neither.
+            team: the processes that hold the other points.
         """
         nothing = np.zeros(trajectories.num_channels)
         if kind == "none":
             return cls(shift=tuple(nothing), scale=tuple(nothing + 1))
-        mean, deviation = channel_moments(trajectories)
+        mean, deviation = channel_moments(trajectories, team)
         scale = np.where(deviation > _CONSTANT * np.abs(mean), deviation, 1.0)
         shift = mean if kind == "standard" else nothing
         return cls(shift=tuple(shift.tolist()), scale=tuple(scale.tolist()))
@@ -83,25 +90,47 @@ class Normalization(BaseModel):
 
 
 def channel_moments(
-    trajectories: Trajectories,
+    trajectories: Trajectories, team: Team = ALONE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation (channels,) over all observed values, one sequence at a time."""
     total = np.zeros(trajectories.num_channels)
     count = np.zeros(trajectories.num_channels)
     for sequence in trajectories:
-        total += sequence.fields.sum(axis=(0, 2), dtype=np.float64)
-        if sequence.observed is None:
-            count += sequence.num_snapshots * sequence.mesh.num_points
-        else:
-            count += sequence.observed.sum(axis=(0, 2))
+        more, number = _totals(sequence)
+        total += more
+        count += number
+    team.add_up(torch.from_numpy(total), torch.from_numpy(count))  # in place
     count = np.maximum(count, 1)
     mean = total / count
-
     # A second pass about the mean: the difference of two large sums would lose the deviation.
     squares = np.zeros(trajectories.num_channels)
     for sequence in trajectories:
-        anomaly = sequence.fields - mean[:, None]
-        if sequence.observed is not None:
-            anomaly *= sequence.observed
-        squares += np.einsum("tcn,tcn->c", anomaly, anomaly)
+        squares += _squares(sequence, mean)
+    team.add_up(torch.from_numpy(squares))
     return mean, np.sqrt(squares / count)
+
+
+def _totals(sequence: Sequence) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Σ u and the number of values, (channels,)."""
+    if isinstance(sequence.source, StoredFields):
+        count, mean, _ = sequence.source.moments
+        return (count * mean).sum(0), count.sum(0)
+    total, count = np.zeros((2, sequence.num_channels))
+    for fields, observed in sequence.parts():
+        total += fields.sum(axis=(0, 2), dtype=np.float64)
+        count += len(fields) * fields.shape[2] if observed is None else observed.sum(axis=(0, 2))
+    return total, count
+
+
+def _squares(sequence: Sequence, about: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ (u - about)², (channels,)."""
+    if isinstance(sequence.source, StoredFields):
+        count, mean, squares = sequence.source.moments
+        return (squares + count * (mean - about) ** 2).sum(0)
+    total = np.zeros(sequence.num_channels)
+    for fields, observed in sequence.parts():
+        anomaly = fields - about[:, None]
+        if observed is not None:
+            anomaly *= observed
+        total += np.einsum("tcn,tcn->c", anomaly, anomaly)
+    return total

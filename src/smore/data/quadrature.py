@@ -16,10 +16,29 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.mesh import Mesh, is_separable, values_along
+from smore.data.mesh import Cells, Mesh, is_separable, values_along
 from smore.data.space import Geometry
 
 FloatArray = NDArray[np.float64]
+
+
+def default_cells(
+    axes: tuple[FloatArray, ...],
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    coordinate_dims: tuple[tuple[str, ...], ...],
+    geometry: Geometry,
+) -> Cells:
+    """Factors of the weights of points that fill an array of `dims`, `shape`; see `Mesh`."""
+    if not is_separable(dims, coordinate_dims):
+        measure = _bounding_measure(axes, geometry)
+        return (((), np.array(measure / np.prod(shape))),)
+    widths = (
+        (latitude_cells, longitude_cells) if geometry == "sphere" else (cell_widths,) * len(dims)
+    )
+    return tuple(
+        (along, of(axis)) for along, axis, of in zip(coordinate_dims, axes, widths, strict=True)
+    )
 
 
 def default_weights(
@@ -30,31 +49,26 @@ def default_weights(
     geometry: Geometry,
 ) -> FloatArray:
     """Weights (points,) of points `coords` (points, dim) that fill an array of `dims`, `shape`."""
-    if not is_separable(dims, coordinate_dims):
-        return _equal_weights(coords, geometry)
-    cells = (
-        (latitude_cells, longitude_cells) if geometry == "sphere" else (cell_widths,) * len(dims)
+    axes = tuple(
+        values_along(along, column, dims, shape)
+        for along, column in zip(coordinate_dims, coords.T, strict=True)
     )
-    weights = np.ones(shape)
-    for along, values, widths in zip(coordinate_dims, coords.T, cells, strict=True):
-        axis = values_along(along, values, dims, shape)
-        weights *= widths(axis).reshape([-1 if name in along else 1 for name in dims])
-    return weights.ravel()
+    cells = default_cells(axes, dims, shape, coordinate_dims, geometry)
+    return Mesh(axes, cells, dims, shape, coordinate_dims).weights
 
 
 def scattered_mesh(coords: FloatArray, geometry: Geometry) -> Mesh:
     """Points (points, dim) without structure, with their default weights."""
-    return Mesh.scattered(coords, _equal_weights(coords, geometry))
+    measure = _bounding_measure(tuple(coords.T), geometry)
+    return Mesh.scattered(coords, np.full(len(coords), measure / len(coords)))
 
 
-def _equal_weights(coords: FloatArray, geometry: Geometry) -> FloatArray:
+def _bounding_measure(axes: tuple[FloatArray, ...], geometry: Geometry) -> float:
     if geometry == "sphere":
-        measure = 4.0 * np.pi
-    else:
-        extent = np.ptp(coords, axis=0)
-        # Points on a line or plane are measured along it.
-        measure = float(np.prod(extent[extent > 0]))
-    return np.full(len(coords), measure / len(coords))
+        return 4.0 * np.pi
+    extent = np.array([np.ptp(axis) for axis in axes])
+    # Points on a line or plane are measured along it.
+    return float(np.prod(extent[extent > 0]))
 
 
 def cell_widths(axis: FloatArray) -> FloatArray:

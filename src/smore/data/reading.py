@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import abc
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from smore.data.layout import TIME_NAMES, Layout, find_layout
+from smore.data.lazy import FileFields, lazy_fields
 from smore.data.mesh import Mesh, shared_meshes
-from smore.data.quadrature import default_weights
+from smore.data.quadrature import default_cells
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_UNITS, Channel, Clock, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories
@@ -29,6 +31,12 @@ def read_datasets(
 ) -> Trajectories:
     """See `Trajectories.from_xarray`."""
     require_some(len(datasets), "dataset")
+    for dataset in datasets:
+        if not isinstance(dataset, xr.Dataset):
+            raise DataError(
+                f"expected an xarray Dataset or a list of them, got {type(dataset).__name__}; name "
+                "a single array and make it one: array.to_dataset(name='u')"
+            )
     parts: list[Trajectories] = []
     for dataset in datasets:
         layout = find_layout(dataset, channels, geometry, coordinate_names)
@@ -43,7 +51,7 @@ def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None) -> Trajector
     clock, times = _times(dataset, layout, clock)
     meshes = _meshes(dataset, layout, space)
     sequences = tuple(
-        Sequence(when, values[: len(when), :, : mesh.num_points], mesh)
+        Sequence(when, _unpadded_fields(values, len(when), mesh.num_points), mesh)
         for when, values, mesh in zip(times, fields, meshes, strict=True)
     )
     return Trajectories(
@@ -72,22 +80,29 @@ def _space(dataset: xr.Dataset, layout: Layout) -> Space:
     return make_space(layout.coordinates, units, layout.geometry)
 
 
-def _fields(dataset: xr.Dataset, layout: Layout) -> NDArray[np.floating]:
-    """(sequences, times, channels, points); a view of the dataset where one channel allows it."""
+def _fields(dataset: xr.Dataset, layout: Layout) -> NDArray[np.floating] | list[FileFields]:
+    """(times, channels, points) of every sequence.
+
+    In memory it is a view of the dataset where one channel allows it; variables that are not in
+    memory stay where they are.
+    """
     dims = [name for name in (layout.sequence, layout.time, *layout.space) if name is not None]
     num_sequences, num_times = _num_sequences(dataset, layout), dataset.sizes.get(layout.time, 1)
     dtype = np.result_type(*(require_real(dataset[name].dtype, name) for name in layout.channels))
+    variables = [dataset.variables[name].transpose(*dims) for name in layout.channels]
+    shape = (num_sequences, num_times, *(dataset.sizes[name] for name in layout.space))
+    if any(variable.chunks is not None for variable in variables):
+        return lazy_fields(variables, shape, dtype)
 
-    def channel(name: str) -> NDArray[np.floating]:
-        values = dataset[name].transpose(*dims).values
-        return values.reshape(num_sequences, num_times, -1)
+    def channel(variable: xr.Variable) -> NDArray[np.floating]:
+        return variable.values.reshape(num_sequences, num_times, -1)
 
-    if len(layout.channels) == 1:
-        return channel(layout.channels[0]).astype(dtype, copy=False)[:, :, None]
-    num_points = int(np.prod([dataset.sizes[name] for name in layout.space]))
-    fields = np.empty((num_sequences, num_times, len(layout.channels), num_points), dtype)
-    for number, name in enumerate(layout.channels):
-        fields[:, :, number] = channel(name)
+    if len(variables) == 1:
+        return channel(variables[0]).astype(dtype, copy=False)[:, :, None]
+    num_points = int(np.prod(shape[2:]))
+    fields = np.empty((num_sequences, num_times, len(variables), num_points), dtype)
+    for number, variable in enumerate(variables):
+        fields[:, :, number] = channel(variable)
     return fields
 
 
@@ -131,39 +146,42 @@ def _meshes(dataset: xr.Dataset, layout: Layout, space: Space) -> list[Mesh]:
     """The mesh of each sequence, unpadded."""
     columns = [_over_space(dataset, layout, name) for name in layout.coordinates]
     measure = None if layout.weights is None else _over_space(dataset, layout, layout.weights)
-    coordinate_dims = tuple(
-        tuple(str(dim) for dim in dataset[name].dims if dim in layout.space)
-        for name in layout.coordinates
-    )
+    coordinate_dims = tuple(along for along, _ in columns)
     shape = tuple(dataset.sizes[name] for name in layout.space)
 
     def mesh(number: int) -> Mesh:
-        coords = np.stack([column[number % len(column)] for column in columns], axis=1)
-        length = len(coords) if len(shape) > 1 else _unpadded(~np.isnan(coords).all(axis=1))
-        require_some(length, f"point in sequence {number}")
-        coords, size = coords[:length], shape if len(shape) > 1 else (length,)
+        axes = [values[number % len(values)] for _, values in columns]
+        size = shape
+        if len(shape) == 1:  # the end may be padding
+            length = _unpadded(~np.all([np.isnan(axis) for axis in axes], axis=0))
+            require_some(length, f"point in sequence {number}")
+            axes, size = [_shortened(axis, length) for axis in axes], (length,)
         if measure is None:
-            weights = default_weights(coords, layout.space, size, coordinate_dims, space.geometry)
+            cells = default_cells(tuple(axes), layout.space, size, coordinate_dims, space.geometry)
         else:
-            weights = measure[number % len(measure), :length]
-        return Mesh(coords, weights, layout.space, size, coordinate_dims)
+            along, values = measure
+            cells = ((along, _shortened(values[number % len(values)], size[0])),)
+        return Mesh(tuple(axes), cells, layout.space, size, coordinate_dims)
 
     parts = columns if measure is None else [*columns, measure]
-    if all(len(part) == 1 for part in parts):
+    if all(len(values) == 1 for _, values in parts):
         return [mesh(0)] * _num_sequences(dataset, layout)
     return shared_meshes(mesh(number) for number in range(_num_sequences(dataset, layout)))
 
 
-def _over_space(dataset: xr.Dataset, layout: Layout, name: str) -> NDArray[np.float64]:
-    """A variable at every point: (sequences, points), or (1, points) when the same for all."""
+def _over_space(
+    dataset: xr.Dataset, layout: Layout, name: str
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The dimensions of space along which a variable varies, and its values over these.
+
+    (sequences, ...), or (1, ...) when the same for all.
+    """
     variable = dataset.variables[name]
-    dims = [dim for dim in (layout.sequence, *layout.space) if dim in variable.dims]
-    values = variable.transpose(*dims).values.astype(np.float64)
-    num_sequences = len(values) if layout.sequence in dims else 1
-    extended = [dataset.sizes[dim] if dim in dims else 1 for dim in layout.space]
-    full = [dataset.sizes[dim] for dim in layout.space]
-    values = np.broadcast_to(values.reshape(num_sequences, *extended), (num_sequences, *full))
-    return values.reshape(num_sequences, -1)
+    require_real(variable.dtype, f"'{name}'")
+    along = tuple(str(dim) for dim in variable.dims if dim in layout.space)
+    if layout.sequence in variable.dims:
+        return along, variable.transpose(layout.sequence, *along).values.astype(np.float64)
+    return along, variable.values.astype(np.float64)[None]
 
 
 def _groups(dataset: xr.Dataset, layout: Layout) -> tuple[int, ...]:
@@ -174,9 +192,9 @@ def _groups(dataset: xr.Dataset, layout: Layout) -> tuple[int, ...]:
         (layout.sequence,),
     ):
         return tuple(range(count))
-    labels = dataset[TRAJECTORY].values.ravel()
+    labels = np.broadcast_to(dataset[TRAJECTORY].values, count)  # one label may be for all
     if labels.dtype.kind not in "iu":
-        _, labels = np.unique(labels, return_inverse=True)
+        _, labels = np.unique(labels.astype(str), return_inverse=True)
     return tuple(labels.tolist())
 
 
@@ -209,6 +227,19 @@ def _joined(parts: list[Trajectories]) -> Trajectories:
 
 def _num_sequences(dataset: xr.Dataset, layout: Layout) -> int:
     return 1 if layout.sequence is None else dataset.sizes[layout.sequence]
+
+
+def _unpadded_fields(
+    values: NDArray[np.floating] | FileFields, num_times: int, num_points: int
+) -> NDArray[np.floating] | FileFields:
+    if isinstance(values, FileFields):
+        return replace(values, array=values.array[:num_times, :, :num_points])
+    return values[:num_times, :, :num_points]
+
+
+def _shortened(axis: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """The start of an axis; a value that is the same along it stays as it is."""
+    return axis[:length] if axis.ndim else axis
 
 
 def _unpadded(present: NDArray[np.bool_]) -> int:

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from smore.errors import DataError
+from smore.stored_tuple import StoredTuple
 
 Geometry = Literal["box", "sphere"]
 GEOMETRIES: tuple[str, ...] = get_args(Geometry)
 SPHERE_NAMES = ("latitude", "longitude")
 SPHERE_UNITS = ("degrees_north", "degrees_east")
 
-_SECOND = np.timedelta64(1_000_000, "us")
+_NOTHING, _SECOND = np.timedelta64(0, "us"), np.timedelta64(1_000_000, "us")
+_FINER_UNITS = ("ns", "ps", "fs", "as")  # than the microseconds of a clock
 
 
 class Channel(BaseModel):
@@ -41,8 +43,8 @@ class Space(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    names: tuple[str, ...]
-    units: tuple[str, ...]
+    names: StoredTuple[str]
+    units: StoredTuple[str]
     geometry: Geometry = "box"
 
     @model_validator(mode="after")
@@ -108,11 +110,15 @@ class Clock(BaseModel):
                 f"times must be told in one way, expected {self.kind} values as before, got {kind} "
                 "values; convert one to the other"
             )
+        if self.kind == "number":
+            return values.astype(np.float64)
+        elapsed = moments = _microseconds(values)
         if self.kind == "datetime":
-            return (values.astype("datetime64[us]") - np.datetime64(self.reference, "us")) / _SECOND
-        if self.kind == "timedelta":
-            return values.astype("timedelta64[us]") / _SECOND
-        return values.astype(np.float64)
+            reference = np.datetime64(self.reference, "us")
+            elapsed = moments - reference
+            if ((elapsed < _NOTHING) != (moments < reference)).any():  # it overflowed
+                raise _too_far(values)
+        return elapsed / _SECOND
 
     def to_values(self, times: ArrayLike) -> NDArray[np.generic]:
         """Numbers on this clock -> times as the user tells them, of the same shape."""
@@ -125,3 +131,20 @@ class Clock(BaseModel):
         if self.kind == "timedelta":
             return elapsed
         return np.datetime64(self.reference, "us") + elapsed
+
+
+def _microseconds(values: NDArray) -> NDArray:
+    """Dates or durations at the resolution of a clock; numpy itself overflows without a word."""
+    rounded = values.astype(f"{values.dtype.kind}8[us]")
+    unit, _ = np.datetime_data(values.dtype)
+    changed = (rounded.astype(values.dtype) != values) & ~np.isnat(values)
+    if unit not in _FINER_UNITS and changed.any():
+        raise _too_far(values)
+    return rounded
+
+
+def _too_far(values: NDArray) -> DataError:
+    return DataError(
+        "times must be less than 290,000 years from each other and from 1970, got "
+        f"{values.min()} to {values.max()}; tell them as numbers"
+    )

@@ -62,7 +62,7 @@ class Timeline:
 
     def gather(self, table: Tensor) -> Tensor:
         """Latent table (snapshots, ...) -> padded trajectories (sequences, longest, ...)."""
-        if bool(self.valid.all()):
+        if torch.equal(self.rows.flatten(), torch.arange(len(table))):  # as it lies there
             return table.unflatten(0, tuple(self.valid.shape))
         return table[self.rows.to(table.device)]
 

@@ -6,12 +6,13 @@ from collections import abc
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from smore.data.lazy import LazyFields
 from smore.data.mesh import shared_meshes
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import Channel, Clock, Geometry, Space
@@ -43,7 +44,7 @@ class Trajectories:
 
     def __post_init__(self) -> None:
         assert len(self.groups) == len(self.sequences) > 0
-        assert all(sequence.fields.shape[1] == self.num_channels for sequence in self.sequences)
+        assert all(sequence.num_channels == self.num_channels for sequence in self.sequences)
 
     @classmethod
     def from_xarray(
@@ -64,7 +65,8 @@ class Trajectories:
         `trajectory(sequence)` says which sequences belong together; a variable
         `quadrature_weights` over the space dimensions replaces the default weights.
 
-        Fields are not copied where they can be viewed.
+        Fields are not copied where they can be viewed. Variables that are dask arrays stay where
+        they are, and are checked when they are read; see `open`.
 
         Args:
             dataset: one dataset, or several that hold the same channels.
@@ -82,7 +84,8 @@ class Trajectories:
         """
         from smore.data.reading import read_datasets
 
-        datasets = [dataset] if isinstance(dataset, xr.Dataset) else list(dataset)
+        given: Any = dataset  # it may be anything at all
+        datasets = list(given) if isinstance(given, list | tuple) else [given]
         return read_datasets(datasets, channels, missing, geometry, coordinate_names)
 
     @classmethod
@@ -130,11 +133,21 @@ class Trajectories:
         missing: Missing = "refuse",
         geometry: Geometry | None = None,
         coordinate_names: abc.Sequence[str] | None = None,
+        lazy: bool = False,
     ) -> Trajectories:
-        """Trajectories from a NetCDF (.nc, .nc4, .h5) or Zarr (.zarr) file; see `from_xarray`."""
-        from smore.data.files import open_dataset
+        """Trajectories from a NetCDF (.nc, .nc4, .h5) or Zarr (.zarr) file; see `from_xarray`.
 
-        with open_dataset(path) as dataset:
+        Args:
+            path: the file.
+            channels, missing, geometry, coordinate_names: as in `from_xarray`.
+            lazy: leave the fields in the file, for data larger than memory. `fit`, `evaluate` and
+                `forecast` copy them to a scratch file in one pass, in which they are checked, and
+                read that piece by piece. All sequences must share their points, and missing
+                values must be the same in all snapshots, like land in an ocean.
+        """
+        from smore.data.files import open_dataset, open_lazily
+
+        def read(dataset: xr.Dataset) -> Trajectories:
             return cls.from_xarray(
                 dataset,
                 channels=channels,
@@ -142,6 +155,27 @@ class Trajectories:
                 geometry=geometry,
                 coordinate_names=coordinate_names,
             )
+
+        try:
+            if lazy:
+                return read(open_lazily(path))
+            with open_dataset(path) as dataset:
+                return read(dataset)
+        except (OSError, RuntimeError) as error:  # where its chunks are damaged
+            raise DataError(f"cannot read {path}, it may be damaged: {error}") from error
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether fields are still in a file; see `open`."""
+        return any(isinstance(sequence.source, LazyFields) for sequence in self)
+
+    def load(self) -> Trajectories:
+        """The same with all fields in memory.
+
+        Raises:
+            DataError: they hold values that are not finite.
+        """
+        return replace(self, sequences=tuple(sequence.load() for sequence in self))
 
     def to_xarray(self) -> xr.Dataset:
         """A dataset with dimensions (sequence, time, ...space) that `from_xarray` reads again.

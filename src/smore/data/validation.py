@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from smore.data.lazy import FileFields, dask_array
 from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
 from smore.data.space import GEOMETRIES, Geometry, Space
@@ -34,13 +35,24 @@ def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
             _check_mesh(sequence.mesh, trajectories.space, number)
             seen.add(id(sequence.mesh))
         _check_times(sequence, trajectories, number)
-    return replace(
-        trajectories,
-        sequences=tuple(
+    if trajectories.is_lazy:  # numbers are looked at when they are read
+        sequences = (
+            replace(sequence, source=_file_fields(sequence, number, missing), mask=None)
+            for number, sequence in enumerate(trajectories)
+        )
+    else:
+        sequences = (
             _checked_fields(sequence, trajectories, number, missing)
             for number, sequence in enumerate(trajectories)
-        ),
-    )
+        )
+    return replace(trajectories, sequences=tuple(sequences))
+
+
+def _file_fields(sequence: Sequence, number: int, missing: Missing) -> FileFields:
+    """Where to read a sequence that comes with others that are lazy."""
+    if isinstance(sequence.source, FileFields):
+        return replace(sequence.source, number=number, missing=missing)
+    return FileFields(dask_array(sequence.fields), missing, number)
 
 
 def require_snapshots(trajectories: Trajectories, minimum: int) -> None:
@@ -75,7 +87,8 @@ def require_real(dtype: np.dtype, what: str) -> np.dtype:
             f"{what} must hold real numbers, got values of type {dtype}; leave it out, or convert "
             "it (a complex field: its real and imaginary parts as two channels)"
         )
-    return np.dtype(np.float32) if dtype in (np.float16, np.float32) else np.dtype(np.float64)
+    is_single = dtype.kind == "f" and dtype.itemsize <= 4  # in either byte order
+    return np.dtype(np.float32) if is_single else np.dtype(np.float64)
 
 
 def make_space(names: abc.Sequence[str], units: abc.Sequence[str], geometry: Geometry) -> Space:
@@ -89,33 +102,35 @@ def make_space(names: abc.Sequence[str], units: abc.Sequence[str], geometry: Geo
 
 
 def _check_mesh(mesh: Mesh, space: Space, number: int) -> None:
-    bad = np.argwhere(~np.isfinite(mesh.coords))
-    if len(bad):
-        point, column = bad[0]
+    if not all(np.isfinite(axis).all() for axis in mesh.axes):
+        point, column = np.argwhere(~np.isfinite(mesh.coords))[0]
         raise DataError(
             f"coordinate '{space.names[column]}' of sequence {number} must be finite, is "
             f"{mesh.coords[point, column]} at {_place(mesh, point)}; remove the points without a "
             "position (padding of shorter sequences goes to the end, in all coordinates)"
         )
-    if space.geometry == "sphere":
-        latitude = mesh.coords[:, 0]
-        point = int(np.argmax(np.abs(latitude)))
-        # Coordinates stored in float32 may miss the pole by their last digit.
-        if abs(latitude[point]) > 90.0 * (1 + 1e-6):
-            raise DataError(
-                f"latitude '{space.names[0]}' of sequence {number} must lie in [-90, 90] degrees, "
-                f"is {latitude[point]:g} at {_place(mesh, point)}; check the order (latitude, "
-                "longitude), or pass geometry='box' for plain coordinates"
-            )
-    if not (np.isfinite(mesh.weights).all() and (mesh.weights >= 0).all() and mesh.weights.any()):
+    # Coordinates stored in float32 may miss the pole by their last digit.
+    if space.geometry == "sphere" and np.abs(mesh.axes[0]).max() > 90.0 * (1 + 1e-6):
+        point = int(np.argmax(np.abs(mesh.coords[:, 0])))
+        raise DataError(
+            f"latitude '{space.names[0]}' of sequence {number} must lie in [-90, 90] degrees, "
+            f"is {mesh.coords[point, 0]:g} at {_place(mesh, point)}; check the order (latitude, "
+            "longitude), or pass geometry='box' for plain coordinates"
+        )
+    if not all(_are_weights(factor) for _, factor in mesh.cells):
         raise DataError(
             f"quadrature weights of sequence {number} must be finite, not negative and not all "
             f"zero, range from {mesh.weights.min()} to {mesh.weights.max()}"
         )
 
 
+def _are_weights(factor: NDArray[np.float64]) -> bool:
+    return bool(np.isfinite(factor).all() and (factor >= 0).all() and factor.any())
+
+
 def _check_times(sequence: Sequence, trajectories: Trajectories, number: int) -> None:
     times = sequence.times
+    require_some(len(times), f"snapshot in sequence {number}")
     bad = np.flatnonzero(~np.isfinite(times))
     if len(bad):
         raise DataError(
@@ -164,16 +179,39 @@ def _refuse(
     remedy: str,
 ) -> NoReturn:
     time, channel, point = np.argwhere(bad)[0]
-    value = sequence.fields[time, channel, point]
-    names = trajectories.space.names
-    position = ", ".join(
-        f"{name} = {x:g}" for name, x in zip(names, sequence.mesh.coords[point], strict=True)
-    )
+    told = told_value(trajectories, sequence, number, (time, channel, point))
     raise DataError(
-        f"'{trajectories.channels[channel].name}' must be finite, is {value} in sequence {number} "
-        f"at time index {time} (time = {trajectories.clock.to_values(sequence.times[time])}), "
-        f"{_place(sequence.mesh, point)} ({position}); {bad.sum()} such values in this sequence; "
-        f"{remedy}"
+        f"'{trajectories.channels[channel].name}' must be finite, is "
+        f"{sequence.fields[time, channel, point]} {told}; {bad.sum()} such values in this "
+        f"sequence; {remedy}"
+    )
+
+
+def told_value(
+    trajectories: Trajectories,
+    sequence: Sequence,
+    number: int,
+    index: tuple[int, int, int],
+    first: int = 0,
+) -> str:
+    """Where a value is: sequence, time and point.
+
+    Args:
+        trajectories: whose clock and space tell it.
+        sequence: the one it is in.
+        number: which one the user knows that as.
+        index: (time, channel, point) there.
+        first: the time index that the user knows the first snapshot by.
+    """
+    time, _, point = index
+    (coords,) = sequence.mesh.places(np.array([point]))
+    position = ", ".join(
+        f"{name} = {x:g}" for name, x in zip(trajectories.space.names, coords, strict=True)
+    )
+    return (
+        f"in sequence {number} at time index {first + time} "
+        f"(time = {trajectories.clock.to_values(sequence.times[time])}), "
+        f"{_place(sequence.mesh, point)} ({position})"
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from smore.data.layout import SEQUENCE, TIME_NAMES, WEIGHT_NAMES
+from smore.data.lazy import FileFields
 from smore.data.mesh import Mesh, shared_meshes
-from smore.data.quadrature import default_weights
+from smore.data.quadrature import default_cells
 from smore.data.reading import TRAJECTORY
-from smore.data.space import SPHERE_NAMES
+from smore.data.space import SPHERE_NAMES, Channel
 from smore.data.trajectories import Trajectories
 
 TIME = TIME_NAMES[0]
@@ -54,6 +57,10 @@ def _writable_meshes(trajectories: Trajectories) -> list[Mesh]:
 
 
 def _channels(trajectories: Trajectories, meshes: list[Mesh]) -> Variables:
+    if len(meshes) == 1 and len({sequence.num_snapshots for sequence in trajectories}) == 1:
+        sources = [each.source for each in trajectories if isinstance(each.source, FileFields)]
+        if len(sources) == len(trajectories):
+            return _lazy_channels(trajectories, sources, meshes[0])
     num_times = max(sequence.num_snapshots for sequence in trajectories)
     grid = np.max([mesh.shape for mesh in meshes], axis=0)
     shape = (len(trajectories), num_times, int(np.prod(grid)))
@@ -67,10 +74,29 @@ def _channels(trajectories: Trajectories, meshes: list[Mesh]) -> Variables:
             if sequence.observed is not None:
                 field = np.where(sequence.observed[:, number], field, np.nan)
             target[: field.shape[0], : field.shape[1]] = field
-        attrs = {"units": channel.units, "long_name": channel.long_name}
         on_grid = values.reshape(*shape[:2], *grid)
-        variables[channel.name] = xr.Variable(dims, on_grid, _told(attrs))
+        variables[channel.name] = xr.Variable(dims, on_grid, _attributes(channel))
     return variables
+
+
+def _lazy_channels(trajectories: Trajectories, sources: list[FileFields], mesh: Mesh) -> Variables:
+    """Channels that stay where they are until the dataset is written or looked at."""
+    import dask.array as da
+
+    together = da.stack([source.array for source in sources])  # (sequence, time, channel, point)
+    shape = (*together.shape[:2], *mesh.shape)
+    return {
+        channel.name: xr.Variable(
+            (SEQUENCE, TIME, *mesh.dims),
+            together[:, :, number].reshape(shape),
+            _attributes(channel),
+        )
+        for number, channel in enumerate(trajectories.channels)
+    }
+
+
+def _attributes(channel: Channel) -> dict[str, str]:
+    return _told({"units": channel.units, "long_name": channel.long_name})
 
 
 def _times(trajectories: Trajectories) -> Variables:
@@ -97,9 +123,14 @@ def _places(trajectories: Trajectories, meshes: list[Mesh]) -> Variables:
 
 
 def _has_default_weights(mesh: Mesh, trajectories: Trajectories) -> bool:
-    geometry = trajectories.space.geometry
-    default = default_weights(mesh.coords, mesh.dims, mesh.shape, mesh.coordinate_dims, geometry)
-    return np.array_equal(mesh.weights, default)
+    cells = default_cells(
+        mesh.axes, mesh.dims, mesh.shape, mesh.coordinate_dims, trajectories.space.geometry
+    )
+    # Factor by factor where there are the same ones: a large grid need not be written out.
+    if [along for along, _ in cells] == [along for along, _ in mesh.cells]:
+        pairs = zip(cells, mesh.cells, strict=True)
+        return all(np.array_equal(ours, theirs) for (_, ours), (_, theirs) in pairs)
+    return np.array_equal(mesh.weights, replace(mesh, cells=cells).weights)
 
 
 def _by_sequence(

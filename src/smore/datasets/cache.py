@@ -16,14 +16,6 @@ from smore.errors import DataError, SettingsError
 INFO = "info.json"
 
 
-def default_root() -> Path:
-    """$SMORE_CACHE, else $XDG_CACHE_HOME/smore, else ~/.cache/smore."""
-    if named := os.environ.get("SMORE_CACHE"):
-        return Path(named).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "smore"
-
-
 def entry(root: Path, name: str, recipe: Mapping[str, Any]) -> Path:
     """The folder that belongs to everything the data depend on: <name>-<12 hex digits>."""
     canonical = json.dumps(recipe, sort_keys=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import xarray as xr
 
+from smore.cache_folder import default_root
 from smore.datasets import cache as disk
 from smore.datasets import navier_stokes, shallow_water, wave
 from smore.datasets.ensemble import Ensemble, Progress
@@ -133,7 +134,7 @@ def generate(
         "generator": problem.version,
         "options": options.model_dump(mode="json"),
     }
-    folder = disk.entry(Path(cache or disk.default_root()), name, recipe)
+    folder = disk.entry(Path(cache or default_root()), name, recipe)
     if not folder.exists():
         disk.require_writable(folder)
         train, test = _simulate(problem, options, Ensemble(workers, progress))

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from smore.data import Block
+from smore.data import AnyBlock
 from smore.decoder.network import FilterNetwork
+from smore.distribution import common_team
 
 
 @torch.no_grad()
@@ -33,12 +34,12 @@ def change_gauge(decoder: FilterNetwork, matrix: Tensor, shift: Tensor) -> None:
 
 @torch.no_grad()
 def mode_gram(
-    decoder: FilterNetwork, blocks: Sequence[Block], chunk_size: int | None
+    decoder: FilterNetwork, blocks: Sequence[AnyBlock], chunk_size: int | None
 ) -> tuple[Tensor, Tensor]:
     """∫ J₀ᵀ J₀ dx / |Ω| (p, p) and ∫ J₀ᵀ c₀ dx / |Ω| (p,), by the blocks' weights, in float64."""
     gram = torch.zeros(decoder.latent_dim, decoder.latent_dim, dtype=torch.float64)
     offset = torch.zeros(decoder.latent_dim, dtype=torch.float64)
-    measure = 0.0
+    measure = torch.zeros(1, dtype=torch.float64)
     for block in blocks:
         for chunk in block.chunks(chunk_size):
             basis = decoder.basis(chunk.coords)
@@ -46,7 +47,8 @@ def mode_gram(
             weights = chunk.weights.to("cpu", torch.float64)
             gram += modes.T @ (weights[:, None] * modes)
             offset += modes.T @ (weights * basis.offset.to("cpu", torch.float64))
-            measure += float(weights.sum())
+            measure += weights.sum()
+    common_team(blocks).add_up(gram, offset, measure)
     return gram / measure, offset / measure
 
 

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from smore.data.blocks import Block
+from smore.data import AnyBlock, Block
 from smore.decoder.basis import Basis
 from smore.decoder.network import Decoder
+from smore.distribution import common_team
 
 
 def scaled_residual(basis: Basis, chunk: Block, codes: Tensor, scale: Tensor) -> Tensor:
@@ -40,14 +41,14 @@ def scaled_residual(basis: Basis, chunk: Block, codes: Tensor, scale: Tensor) ->
 
 def accumulate_reconstruction(
     decoder: Decoder,
-    blocks: Sequence[Block],
+    blocks: Sequence[AnyBlock],
     latents: Tensor,
     weights: Tensor,
     chunk_size: int | None = None,
 ) -> tuple[float, Tensor]:
     """The weighted reconstruction loss Σ w (J₀ z + c₀ - u)² and its gradients.
 
-    Adds the gradient to `.grad` of the decoder's parameters.
+    Adds the gradient to `.grad` of the decoder's parameters; in a team these hold nothing before.
 
     Args:
         decoder: any decoder.
@@ -64,14 +65,17 @@ def accumulate_reconstruction(
     for block in blocks:
         codes = block.codes(latents).detach()
         scale = weights[block.snapshots].sqrt().repeat_interleave(block.num_channels)
-        code_gradient = torch.zeros_like(codes)
+        code_gradient = torch.zeros(codes.shape, dtype=torch.float64)
         for chunk in block.chunks(chunk_size):
             basis = decoder.basis(chunk.coords)
             loss += backpropagate_residual(basis, chunk, codes, scale, code_gradient)
         latent_gradient.index_add_(
-            0, block.snapshots, code_gradient.unflatten(0, (-1, block.num_channels))
+            0, block.snapshots, code_gradient.to(latents).unflatten(0, (-1, block.num_channels))
         )
-    return loss, latent_gradient
+    team = common_team(blocks)
+    team.add_up(latent_gradient)
+    team.add_up_gradients(decoder)
+    return team.total(loss), latent_gradient
 
 
 def backpropagate_residual(
@@ -79,13 +83,14 @@ def backpropagate_residual(
 ) -> float:
     """‖residual · scale‖² of a chunk; adds its gradient to the decoder's `.grad`.
 
-    Adds that of the codes to `code_gradient` (columns, p), if given.
+    Adds that of the codes to `code_gradient` (columns, p), if given, in float64 on the CPU: chunks
+    may be many.
     """
     with torch.no_grad():
         residual = scaled_residual(basis, chunk, codes, scale)
         loss = float(torch.linalg.vector_norm(residual)) ** 2
         if code_gradient is not None:
-            code_gradient.addcmul_(residual.T @ basis.modes, scale[:, None], value=2)
+            code_gradient.add_((residual.T @ basis.modes).mul_(2 * scale[:, None]).cpu())
         gradients = (
             2 * (residual @ (chunk.offset_loading * scale)),
             2 * (residual @ (codes * scale[:, None])),
@@ -98,7 +103,7 @@ def backpropagate_residual(
 @torch.no_grad()
 def squared_errors(
     decoder: Decoder,
-    blocks: Sequence[Block],
+    blocks: Sequence[AnyBlock],
     latents: Tensor,
     chunk_size: int | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -117,9 +122,10 @@ def squared_errors(
             _add_columns(totals, block, residual.square().sum(0))
             observed = ones * chunk.num_points if chunk.observed is None else chunk.observed.sum(0)
             _add_columns(counts, block, observed)
+    common_team(blocks).add_up(totals, counts)
     return totals, counts
 
 
-def _add_columns(table: Tensor, block: Block, columns: Tensor) -> None:
+def _add_columns(table: Tensor, block: AnyBlock, columns: Tensor) -> None:
     per_snapshot = columns.unflatten(0, (-1, block.num_channels)).to("cpu", table.dtype)
     table.index_add_(0, block.snapshots.cpu(), per_snapshot)

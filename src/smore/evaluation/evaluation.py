@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from smore.data import Block, Trajectories
+from smore.data import AnyBlock, Trajectories
 from smore.data.timeline import Timeline
 from smore.decoder import Decoder
 from smore.decoder.residual import squared_errors
@@ -97,7 +97,7 @@ class Evaluation:
 
 def evaluate_latents(
     decoder: Decoder,
-    blocks: Sequence[Block],
+    blocks: Sequence[AnyBlock],
     forecast: Tensor,
     climatology: Tensor,
     trajectories: Trajectories,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data import BoxMap, CoordinateMap, Sequence, Trajectories
+from smore.data import BoxMap, CoordinateMap, Mesh, Sequence, Trajectories
+from smore.data.stored_fields import StoredFields
 from smore.errors import DataError
 
 
@@ -40,11 +41,12 @@ def check_observations(observations: Trajectories, coordinate_map: CoordinateMap
             another one at the same point.
     """
     meshes = {id(sequence.mesh): sequence.mesh for sequence in observations}
-    reaches_out = {key: coordinate_map.outside(mesh.coords).any() for key, mesh in meshes.items()}
-    repeats = {key: _find_repeats(mesh.coords) for key, mesh in meshes.items()}
+    reaches_out = {key: coordinate_map.outside(mesh.reach).any() for key, mesh in meshes.items()}
+    repeats = {key: _find_repeats(mesh) for key, mesh in meshes.items()}
     for number, sequence in enumerate(observations):
         assert sequence.num_snapshots == 1
-        _require_values(observations, number)
+        if not isinstance(sequence.source, StoredFields):  # these were checked on the way
+            _require_values(observations, number)
         if reaches_out[id(sequence.mesh)]:
             _require_inside(observations, number, coordinate_map)
         if len(repeats[id(sequence.mesh)].points):
@@ -73,7 +75,7 @@ def _require_values(observations: Trajectories, number: int) -> None:
 def _require_inside(observations: Trajectories, number: int, coordinate_map: CoordinateMap) -> None:
     sequence, space = observations.sequences[number], observations.space
     points = np.flatnonzero(_observed(sequence).any(axis=0))
-    coords = sequence.mesh.coords[points]
+    coords = sequence.mesh.places(points)
     columns = np.flatnonzero(coordinate_map.outside(coords))
     if not len(columns):
         return
@@ -119,10 +121,12 @@ def _require_agreement(observations: Trajectories, number: int, repeats: _Repeat
             )
 
 
-def _find_repeats(coords: NDArray[np.float64]) -> _Repeats:
-    """The points that share their coordinates (points, dim) with another one."""
-    order = np.lexsort(coords.T)
-    ordered = coords[order]
+def _find_repeats(mesh: Mesh) -> _Repeats:
+    """The points that share their coordinates with another one."""
+    if mesh.surely_distinct:
+        return _Repeats(np.empty(0, np.intp), np.empty(0, np.intp))
+    order = np.lexsort(mesh.coords.T)
+    ordered = mesh.coords[order]
     as_before = np.concatenate(([False], (ordered[1:] == ordered[:-1]).all(axis=1)))
     repeated = as_before | np.append(as_before[1:], False)
     place = np.cumsum(~as_before)
@@ -131,13 +135,14 @@ def _find_repeats(coords: NDArray[np.float64]) -> _Repeats:
 
 def _observed(sequence: Sequence) -> NDArray[np.bool_]:
     """(channels, points) which values of the snapshot are observed."""
-    if sequence.observed is None:
-        return np.broadcast_to(np.True_, sequence.fields.shape[1:])
-    return sequence.observed[0]
+    observed = sequence.observed
+    if observed is None:
+        return np.broadcast_to(np.True_, sequence.source.shape[1:])
+    return observed[0]
 
 
 def _told(observations: Trajectories, number: int, point: int) -> str:
-    coords = observations.sequences[number].mesh.coords[point]
+    (coords,) = observations.sequences[number].mesh.places(np.array([point]))
     position = ", ".join(
         f"{name} = {x:g}" for name, x in zip(observations.space.names, coords, strict=True)
     )

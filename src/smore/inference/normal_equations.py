@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from smore.data.blocks import Block
+from smore.data import AnyBlock, Block
 from smore.decoder import Basis, Decoder
+from smore.distribution import Team
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,17 @@ class NormalEquations:
             count=self.count[rows],
         )
 
+    def add_(self, more: NormalEquations) -> None:
+        """Take in what other points say about the same snapshots."""
+        self.gram.add_(more.gram)
+        self.moment.add_(more.moment)
+        self.energy.add_(more.energy)
+        self.count.add_(more.count)
+
+    def add_up(self, team: Team) -> None:
+        """Take in what the points of the other processes say."""
+        team.add_up(self.gram, self.moment, self.energy, self.count)
+
     def squared_residual(self, codes: Tensor) -> Tensor:
         """‖J₀ z + c₀ - u‖² for codes (n, channels, p): (n, channels), never below 0."""
         return ((codes * (self.pull(codes) - 2 * self.moment)).sum(-1) + self.energy).clamp(min=0)
@@ -69,22 +81,22 @@ class NormalEquations:
 
 @torch.no_grad()
 def normal_equations(
-    decoder: Decoder, blocks: Sequence[Block], chunk_size: int | None = None
+    decoder: Decoder, blocks: Sequence[AnyBlock], chunk_size: int | None = None
 ) -> list[NormalEquations]:
     """The normal equations of each block, summed over chunks of points."""
     return [_block_equations(decoder, block, chunk_size) for block in blocks]
 
 
-def _block_equations(decoder: Decoder, block: Block, chunk_size: int | None) -> NormalEquations:
-    equations = [
-        chunk_equations(decoder.basis(chunk.coords), chunk) for chunk in block.chunks(chunk_size)
-    ]
-    total = equations[0]
-    for each in equations[1:]:
-        total.gram.add_(each.gram)
-        total.moment.add_(each.moment)
-        total.energy.add_(each.energy)
-        total.count.add_(each.count)
+def _block_equations(decoder: Decoder, block: AnyBlock, chunk_size: int | None) -> NormalEquations:
+    total: NormalEquations | None = None
+    for chunk in block.chunks(chunk_size):
+        more = chunk_equations(decoder.basis(chunk.coords), chunk)
+        if total is None:
+            total = more
+        else:
+            total.add_(more)
+    assert total is not None
+    total.add_up(block.team)
     return total
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from smore.data.blocks import Block
+from smore.data import AnyBlock
 from smore.decoder import Decoder
 
 # Points decoded at once.
@@ -29,12 +29,16 @@ def observability(decoder: Decoder, coords: Tensor) -> float:
         c_S, in normalised units per latent unit. Exactly 0 with fewer sensors than latents, and
         where round-off cannot tell the singular value from 0.
     """
-    if len(coords) < decoder.latent_dim:
-        return 0.0
+    return _observability(decoder, coords.split(CHUNK))
+
+
+@torch.no_grad()
+def _observability(decoder: Decoder, parts: Iterable[Tensor]) -> float:
+    """c_S of sensors whose decoder coordinates come in parts (some, d)."""
     decoder = copy.deepcopy(decoder).to("cpu", torch.float64)
-    with torch.no_grad():
-        points = coords.to("cpu", torch.float64).split(CHUNK)
-        return smallest_singular_value(decoder.basis(some).modes for some in points)
+    return smallest_singular_value(
+        decoder.basis(coords.to("cpu", torch.float64)).modes for coords in parts
+    )
 
 
 def smallest_singular_value(parts: Iterable[Tensor]) -> float:
@@ -54,13 +58,14 @@ def smallest_singular_value(parts: Iterable[Tensor]) -> float:
     return float(values[-1]) if float(values[-1]) > noise else 0.0
 
 
-def observabilities(decoder: Decoder, blocks: Sequence[Block]) -> Tensor:
+def observabilities(decoder: Decoder, blocks: Sequence[AnyBlock]) -> Tensor:
     """c_S (snapshots, channels) of each channel of each snapshot in `blocks`."""
     num_snapshots = sum(len(block.snapshots) for block in blocks)
     table = torch.zeros(num_snapshots, blocks[0].num_channels, dtype=torch.float64)
     for block in blocks:
         if block.observed is None or block.patterns is None:
-            table[block.snapshots.cpu()] = observability(decoder, block.coords)
+            parts = (chunk.coords for chunk in block.chunks(CHUNK))
+            table[block.snapshots.cpu()] = _observability(decoder, parts)
             continue
         patterns = block.patterns.cpu()
         seen = torch.zeros(int(patterns.max()) + 1, dtype=torch.float64)

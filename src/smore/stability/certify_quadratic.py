@@ -96,7 +96,9 @@ def certify_quadratic(
             holds=centre.dissipates,
             value=centre.absorbing if math.isfinite(centre.absorbing) else None,
             detail=f"‖d‖ = {centre.forcing:.3g}: states end within {centre.absorbing:.3g}, "
-            f"claims hold up to {centre.radius:.3g}",
+            f"claims hold up to {centre.radius:.3g}"
+            if centre.gamma > 0
+            else f"‖d‖ = {centre.forcing:.3g}, and nothing that loses energy to balance it",
         ),
         Condition(
             name="the map keeps the bound of the ODE",

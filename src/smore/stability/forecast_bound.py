@@ -21,7 +21,7 @@ from smore.dynamics import LinearDynamics, step_map
 from smore.errors import DataError
 from smore.inference import FitMethod, LatentState, normal_equations
 from smore.inference.fits import least_squares
-from smore.inference.observability import observability
+from smore.inference.observability import observabilities
 from smore.stability.decoder_constants import DecoderConstants
 from smore.stability.sparse_bound import (
     RolloutRecursion,
@@ -128,7 +128,7 @@ def sparse_state_error(
 ) -> tuple[float, float]:
     """c_S and the largest e_sparse over the sequences, noise-free observations assumed."""
     blocks = surrogate.blocks(observations)
-    seen = min(observability(surrogate.decoder, block.coords) for block in blocks)
+    seen = float(observabilities(surrogate.decoder, blocks).min())
     worst = 0.0
     for each in normal_equations(surrogate.decoder, blocks):
         best = each.squared_residual(least_squares(each)).sum(1).sqrt()

@@ -9,6 +9,7 @@ together: one basis, one residual, one rollout.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,10 @@ from smore.errors import DivergenceError
 from smore.settings import Settings
 from smore.stability import conservation_penalty, eigenvalue_penalty
 from smore.training.problem import TrainingProblem
+
+# Rollouts keep every intermediate product for the backward pass: what bounds memory once points
+# come in chunks.
+SEQUENCES_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -57,19 +62,38 @@ class Algorithm1:
         self.dynamics_optimizer = torch.optim.Adam(
             dynamics.parameters(), lr=settings.dynamics_learning_rate
         )
+        self._optimizers = (
+            self.latent_optimizer,
+            self.decoder_optimizer,
+            self.dynamics_optimizer,
+        )
+        self._rates = [optimizer.param_groups[0]["lr"] for optimizer in self._optimizers]
 
-    def state(self) -> list[Tensor]:
-        """Copies of latents and weights, in a fixed order."""
-        return [tensor.detach().clone() for tensor in self._tensors()]
+    def tensors(self) -> list[Tensor]:
+        """Latents and weights, in a fixed order."""
+        return [self.latents, *self.decoder.parameters(), *self.dynamics.parameters()]
+
+    def restart(self, factor: float) -> None:
+        """Forget all momentum and go on with learning rates times `factor`."""
+        for optimizer, rate in zip(self._optimizers, self._rates, strict=True):
+            optimizer.state.clear()
+            for group in optimizer.param_groups:
+                group["lr"] = factor * rate
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that an epoch changes."""
+        return {
+            "tensors": [tensor.detach() for tensor in self.tensors()],
+            "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
+        }
 
     @torch.no_grad()
-    def restore(self, state: list[Tensor]) -> None:
-        """Go back to what `state` returned."""
-        for tensor, kept in zip(self._tensors(), state, strict=True):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` returned."""
+        for tensor, kept in zip(self.tensors(), state["tensors"], strict=True):
             tensor.copy_(kept)
-
-    def _tensors(self) -> list[Tensor]:
-        return [self.latents, *self.decoder.parameters(), *self.dynamics.parameters()]
+        for optimizer, kept in zip(self._optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(kept)
 
     def epoch(self, batches: list[Tensor], anchors: Tensor) -> Losses:
         """Visit every sequence once.
@@ -107,12 +131,29 @@ class Algorithm1:
             self.settings.chunk_size,
         )
         _require_finite("reconstruction loss", loss)
+        _require_finite("latent gradient", float(self.latents.grad.norm()))
         self.latent_optimizer.step()
         return loss
 
     def _accumulate_dynamics(self, batch_of: Tensor, anchors: Tensor) -> float:
-        """L_dyn of every batch against the updated, detached latents."""
+        """L_dyn of every batch against the updated, detached latents, some sequences at a time."""
         timeline, settings = self.problem.timeline, self.settings
+        lengths = timeline.valid.sum(1).double()
+        dim = self.latents[0].numel()
+        weight = 1 / (_batch_totals(lengths, batch_of) * dim)
+        value = 0.0
+        for rows in torch.arange(self.problem.num_sequences).split(SEQUENCES_AT_ONCE):
+            loss = self._rollout_loss(rows, anchors[batch_of[rows]], weight[rows])
+            value += self._backward(loss)
+        if settings.eig_weight:
+            value += self._backward(settings.eig_weight * eigenvalue_penalty(self.dynamics))
+        if settings.cons_weight:
+            value += self._backward(settings.cons_weight * conservation_penalty(self.dynamics))
+        return value
+
+    def _rollout_loss(self, rows: Tensor, restarts: Tensor, weight: Tensor) -> Tensor:
+        """Weighted squared error of some sequences' rollouts with restarts."""
+        timeline, settings = self.problem.timeline.select(rows), self.settings
         targets = timeline.gather(self.latents.detach().flatten(1))
         advance = step_map(
             self.dynamics,
@@ -121,19 +162,15 @@ class Algorithm1:
             substeps=settings.num_substeps,
             gradient=settings.gradient,
         )
-        restarts = anchors[batch_of].to(targets.device)
-        predictions = sampled_rollout(advance, targets, restarts)
-        lengths = timeline.valid.sum(1).double()
-        weight = 1 / (_batch_totals(lengths, batch_of) * targets.shape[-1])
+        predictions = sampled_rollout(advance, targets, restarts.to(targets.device))
         scored = (weight[:, None] * timeline.valid).to(targets)
-        loss = ((predictions - targets).square().sum(-1) * scored).sum()
-        if settings.eig_weight:
-            loss = loss + settings.eig_weight * eigenvalue_penalty(self.dynamics)
-        if settings.cons_weight:
-            loss = loss + settings.cons_weight * conservation_penalty(self.dynamics)
+        return ((predictions - targets).square().sum(-1) * scored).sum()
+
+    def _backward(self, loss: Tensor) -> float:
         value = float(loss.detach())
         _require_finite("dynamics loss", value)
-        loss.backward()
+        if loss.requires_grad:  # a penalty may not apply to these dynamics
+            loss.backward()
         return value
 
     def _clip(self, name: str, network: nn.Module) -> None:

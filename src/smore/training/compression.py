@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from smore.data import Block
+from smore.data import AnyBlock, Block, StoredBlock
+from smore.training.streamed_factor import StoredFactor, StreamedFactor
 
 # Share of the POD limit's residual that the factor may leave out.
 LEFT_OUT = 1e-3
@@ -37,69 +39,25 @@ class Compressed:
         block: [F, μ] as columns; only μ carries the decoder's offset.
         energies: (rank,) variance along each column of F, summed over points, falling.
         left_out: variance that F leaves out, summed over points.
+        total_points: how many points that are, in all processes.
     """
 
-    block: Block
+    block: AnyBlock
     energies: Tensor
     left_out: float
+    total_points: int
 
     @property
     def rest(self) -> float:
         """Mean squared value per point that F leaves out."""
-        return self.left_out / self.block.num_points
+        return self.left_out / self.total_points
 
     def pod_limit(self, latent_dim: int) -> float:
         """Mean squared error of the best basis of that size about the mean."""
-        return (float(self.energies[latent_dim:].sum()) + self.left_out) / self.block.num_points
+        return (float(self.energies[latent_dim:].sum()) + self.left_out) / self.total_points
 
 
-class StreamedFactor:
-    """Mean and low-rank factor of columns that come in pieces, in one pass.
-
-    A new piece is merged by a singular value decomposition of [factor, piece], of which the leading
-    directions are kept, so the columns themselves need never be held together. In float64: the
-    squared singular values of a smooth field span more than the digits of float32.
-
-    Args:
-        num_points: length of a column.
-        rank: most columns of the factor.
-        centred: whether deviations from the mean are factored, or the columns as they are.
-    """
-
-    def __init__(self, num_points: int, rank: int, *, centred: bool) -> None:
-        self.rank, self.centred = rank, centred
-        self.count = 0
-        self.left_out = 0.0
-        self.mean = torch.zeros(num_points, dtype=torch.float64)
-        self.factor = torch.zeros(num_points, 0, dtype=torch.float64)
-        self.energies = torch.zeros(0, dtype=torch.float64)
-
-    def add(self, columns: Tensor) -> None:
-        """Merge columns (points, some)."""
-        columns = columns.to("cpu", torch.float64)
-        before, more = self.count, columns.shape[1]
-        self.count += more
-        parts = [self.factor, columns]
-        if self.centred:
-            mean = columns.mean(1)
-            gap = mean - self.mean
-            # Two samples with different means vary about the common one by this much more.
-            between = math.sqrt(before * more / self.count) * gap
-            parts = [self.factor, columns - mean[:, None], between[:, None]]
-            self.mean = self.mean + gap * (more / self.count)
-        merged = torch.cat(parts, dim=1)
-        self._keep(merged)
-
-    def _keep(self, merged: Tensor) -> None:
-        tall = merged.shape[0] >= merged.shape[1]
-        energies, vectors = torch.linalg.eigh(merged.T @ merged if tall else merged @ merged.T)
-        energies, vectors = energies.flip(0).clamp(min=0), vectors.flip(1)
-        self.left_out += float(energies[self.rank :].sum())
-        self.energies, vectors = energies[: self.rank], vectors[:, : self.rank]
-        self.factor = merged @ vectors if tall else vectors * self.energies.sqrt()
-
-
-def compress(block: Block, latent_dim: int, *, centred: bool = True) -> Compressed:
+def compress(block: AnyBlock, latent_dim: int, *, centred: bool = True) -> Compressed:
     """Compress a block without missing values, for a decoder of `latent_dim` modes.
 
     Args:
@@ -109,24 +67,38 @@ def compress(block: Block, latent_dim: int, *, centred: bool = True) -> Compress
             without an offset.
     """
     assert block.observed is None
-    values = block.values
-    streamed = StreamedFactor(block.num_points, _most_columns(latent_dim), centred=centred)
-    for columns in values.split(COLUMNS_AT_ONCE, dim=1):
-        streamed.add(columns)
+    rank = _most_columns(latent_dim)
+    streamed: StreamedFactor | StoredFactor
+    if isinstance(block, StoredBlock):
+        streamed = StoredFactor(block, rank, centred=centred)
+        for start in range(0, block.num_columns, COLUMNS_AT_ONCE):
+            streamed.add(slice(start, min(start + COLUMNS_AT_ONCE, block.num_columns)))
+    else:
+        streamed = StreamedFactor(block.num_points, rank, centred=centred, team=block.team)
+        for columns in block.values.split(COLUMNS_AT_ONCE, dim=1):
+            streamed.add(columns)
     energies = streamed.energies / streamed.count
     left_out = streamed.left_out / streamed.count
     # Summed from the smallest: a difference of large sums would lose the tail.
     beyond = energies.flip(0).cumsum(0).flip(0) + left_out  # beyond[k]: what k columns leave
     kept = int((beyond > LEFT_OUT * beyond[min(latent_dim, len(beyond) - 1)]).sum())
-    factor = streamed.factor[:, :kept] / math.sqrt(streamed.count)
-    columns = torch.cat([factor, streamed.mean[:, None]], dim=1).to(values)
-    loading = values.new_zeros(columns.shape[1])
+    compressed = _factor_block(block, streamed, kept)
+    beyond_kept = left_out + float(energies[kept:].sum())
+    return Compressed(compressed, energies[:kept], beyond_kept, block.total_points)
+
+
+def _factor_block(block: AnyBlock, streamed: StreamedFactor | StoredFactor, kept: int) -> AnyBlock:
+    """[F, μ] as a block on the same points."""
+    size = math.sqrt(streamed.count)
+    loading = torch.zeros(kept + 1, dtype=block.dtype, device=block.device)
     loading[-1] = 1
-    compressed = replace(
-        block,
-        values=columns,
-        snapshots=torch.arange(columns.shape[1], device=values.device),
-        num_channels=1,
-        loading=loading,
-    )
-    return Compressed(compressed, energies[:kept], left_out + float(energies[kept:].sum()))
+    if isinstance(streamed, StoredFactor):
+        assert streamed.block is not None
+        both = streamed.block.select(np.array([*range(kept), streamed.block.num_columns - 1]))
+        scale = np.array([size] * kept + [1.0], dtype=np.float32)
+        return replace(both, scale=scale, loading=loading)
+    assert isinstance(block, Block)
+    factor = streamed.factor[:, :kept] / size
+    values = torch.cat([factor, streamed.mean[:, None]], dim=1).to(block.values)
+    snapshots = torch.arange(kept + 1, device=block.device)
+    return replace(block, values=values, snapshots=snapshots, num_channels=1, loading=loading)

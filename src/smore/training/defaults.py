@@ -9,15 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smore.data import Block, Trajectories
+from smore.data import AnyBlock, Trajectories
 from smore.settings import Settings
+from smore.training.memory import HIDDEN_RANGE, LATENT_RANGE, choose_chunk_size
 from smore.training.pieces import LEAST_POINTS
 from smore.training.quadratic_fit import MOST_FEATURES, num_features
 
 # Share of the variance that the best linear basis of the chosen size leaves out.
 UNRESOLVED_VARIANCE = 1e-4
-LATENT_RANGE = (4, 128)
-HIDDEN_RANGE = (64, 256)
 # A sample this large settles the leading singular values.
 SAMPLED_POINTS, SAMPLED_COLUMNS = 2048, 2048
 LEAST_SPECTRUM = 64
@@ -31,7 +30,7 @@ def median_step(trajectories: Trajectories) -> float:
     return float(f"{np.median(steps):.12g}")
 
 
-def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Settings:
+def resolve(settings: Settings, blocks: list[AnyBlock], num_channels: int) -> Settings:
     """`settings` with the sizes of decoder and dynamics filled in where they are None."""
     latent_dim = settings.latent_dim or choose_latent_dim(blocks, settings.seed)
     chosen: dict[str, Any] = {"latent_dim": latent_dim}
@@ -51,22 +50,29 @@ def resolve(settings: Settings, blocks: list[Block], num_channels: int) -> Setti
         chosen["rank"] = settings.rank or 8 * dim  # smaller ones have a closed form without a rank
     if settings.dynamics == "mlp" and settings.dynamics_hidden_dim is None:
         chosen["dynamics_hidden_dim"] = int(np.clip(2 * dim, *HIDDEN_RANGE))
-    return settings.replace(**chosen)
+    settings = settings.replace(**chosen)
+    return settings.replace(chunk_size=_chunk_size(settings, blocks))
 
 
-def choose_latent_dim(blocks: list[Block], seed: int) -> int:
+def _chunk_size(settings: Settings, blocks: list[AnyBlock]) -> int | None:
+    """The smallest that any of the blocks needs."""
+    sizes = [choose_chunk_size(settings, block.num_points, block.num_columns) for block in blocks]
+    return min((size for size in sizes if size is not None), default=None)
+
+
+def choose_latent_dim(blocks: list[AnyBlock], seed: int) -> int:
     """The smallest p whose best linear basis leaves out at most 1e-4 of the variance, or noise.
 
     Judged on the mesh with most snapshots, channels pooled. When every sequence has a mesh of its
     own, no mesh has enough snapshots to tell, and half their total number is the bound instead.
     """
     smallest, largest = LATENT_RANGE
-    num_columns = sum(block.values.shape[1] for block in blocks)
+    num_columns = sum(block.num_columns for block in blocks)
     largest = min(largest, max(smallest, num_columns // 2))
     largest = min(largest, max(1, int(_typical_points(blocks) / LEAST_POINTS)))
     smallest = min(smallest, largest)
-    block = max(blocks, key=lambda candidate: candidate.values.shape[1])
-    if block.values.shape[1] < min(4 * largest, num_columns):
+    block = max(blocks, key=lambda candidate: candidate.num_columns)
+    if block.num_columns < min(4 * largest, num_columns):
         return min(largest, 64)
     sample, known = _sample(block, seed)
     if known is not None:
@@ -78,15 +84,15 @@ def choose_latent_dim(blocks: list[Block], seed: int) -> int:
     return int(np.clip(needed, smallest, largest))
 
 
-def _typical_points(blocks: list[Block]) -> float:
+def _typical_points(blocks: list[AnyBlock]) -> float:
     """The median number of observed points per snapshot and channel."""
     counts = [
-        block.values.new_full((block.values.shape[1],), block.num_points)
+        torch.full((block.num_columns,), float(block.total_points), dtype=torch.float64)
         if block.observed is None
-        else block.observed.sum(0)
+        else block.observed.sum(0).to("cpu", torch.float64)
         for block in blocks
     ]
-    return float(torch.cat([count.to("cpu", torch.float64) for count in counts]).median())
+    return float(torch.cat(counts).median())
 
 
 def _noise_threshold(shape: torch.Size, singular: Tensor) -> float:
@@ -101,16 +107,17 @@ def _noise_threshold(shape: torch.Size, singular: Tensor) -> float:
     return factor * float(singular.median())
 
 
-def _sample(block: Block, seed: int) -> tuple[Tensor, Tensor | None]:
+def _sample(block: AnyBlock, seed: int) -> tuple[Tensor, Tensor | None]:
     """Some points and columns of a block in float64, and which values are known if not all."""
     generator = torch.Generator().manual_seed(seed)
-    shape = block.values.shape
-    rows = torch.randperm(shape[0], generator=generator)[:SAMPLED_POINTS].to(block.values.device)
-    columns = torch.randperm(shape[1], generator=generator)[:SAMPLED_COLUMNS].to(rows.device)
-    sample = block.values[rows][:, columns].to("cpu", torch.float64)
-    if block.observed is None:
-        return sample, None
-    known = block.observed[rows][:, columns].cpu()
+    columns = torch.randperm(block.num_columns, generator=generator)[:SAMPLED_COLUMNS]
+    most = SAMPLED_POINTS // block.team.size
+    rows = torch.randperm(block.num_points, generator=generator)[:most]
+    chosen = block.at(rows)
+    sample = chosen.values[:, columns].to("cpu", torch.float64)
+    if chosen.observed is None:
+        return block.team.gather(sample), None
+    known = chosen.observed[:, columns].cpu()
     seen = known.any(1)  # points that are never observed carry no structure
     return sample[seen], None if known[seen].all() else known[seen]
 

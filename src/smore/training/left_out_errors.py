@@ -111,6 +111,7 @@ def _linear_errors(
     steps = torch.zeros_like(trajectories[:, 1:])
     moved = torch.zeros_like(steps)
     num_folds = int(folds.max()) + 1
+    modes_seen = None if bases is None else bases.modes_seen(decoder)
     known_more = (1 - 1 / num_folds) ** 0.5
     for fold in range(num_folds):
         chosen = folds == fold
@@ -118,8 +119,8 @@ def _linear_errors(
         matrix = Transitions(known, problem.timeline, folds).fit(ridge, without=fold)
         made = known_more * (known[chosen, 1:] - known[chosen, :-1] @ matrix.T)
         carried = made @ matrix.T
-        if bases is not None:
-            change = bases.change_of_basis(chosen, decoder)
+        if bases is not None and modes_seen is not None:
+            change = bases.change_of_basis(chosen, modes_seen)
             made, carried = (
                 (each.unflatten(-1, (problem.num_channels, -1)) @ change.T).flatten(-2)
                 for each in (made, carried)

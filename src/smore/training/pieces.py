@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from smore.data import Block
+from smore.data import AnyBlock, Block
 from smore.errors import SettingsError
 from smore.training.compression import compress
 
@@ -37,13 +37,13 @@ class Piece:
         limit: error of the best linear basis for this piece alone; 0 where it is not known.
     """
 
-    block: Block
+    block: AnyBlock
     weight: float
     rest: float = 0.0
     limit: float = 0.0
 
 
-def make_pieces(blocks: Sequence[Block], latent_dim: int, *, centred: bool) -> list[Piece]:
+def make_pieces(blocks: Sequence[AnyBlock], latent_dim: int, *, centred: bool) -> list[Piece]:
     """The blocks, compressed where that helps, without masks that show too little.
 
     Args:
@@ -55,33 +55,30 @@ def make_pieces(blocks: Sequence[Block], latent_dim: int, *, centred: bool) -> l
         SettingsError: no snapshot has enough observed points for so many latents.
     """
     parts = [part for block in blocks for part in _by_mask(block, latent_dim)]
-    parts = [part for part in parts if part.num_points >= LEAST_POINTS * latent_dim]
+    parts = [part for part in parts if part.total_points >= LEAST_POINTS * latent_dim]
     if not parts:
         raise SettingsError(
             f"latent_dim: {latent_dim} latents cannot be told from fewer than "
             f"{LEAST_POINTS * latent_dim:.0f} observed points per snapshot and channel; "
             "choose a smaller latent_dim, or recipe 'paper'"
         )
-    total = sum(_num_entries(part) for part in parts)
+    counts = [part.team.total(part.num_values) for part in parts]
+    total = sum(counts)
     pieces = []
-    for part in parts:
-        share = _num_entries(part) / total
-        if part.observed is None and part.values.shape[1] > 2 * latent_dim:
+    for part, count in zip(parts, counts, strict=True):
+        share = count / total
+        if part.observed is None and part.num_columns > 2 * latent_dim:
             small = compress(part, latent_dim, centred=centred)
             limit, rest = share * small.pod_limit(latent_dim), share * small.rest
-            pieces.append(Piece(small.block, share / part.num_points, rest, limit))
+            pieces.append(Piece(small.block, share / small.total_points, rest, limit))
         else:
             pieces.append(Piece(part, 1 / total))
     return pieces
 
 
-def _num_entries(block: Block) -> int:
-    return block.values.numel() if block.observed is None else int(block.observed.sum())
-
-
-def _by_mask(block: Block, latent_dim: int) -> Iterator[Block]:
+def _by_mask(block: AnyBlock, latent_dim: int) -> Iterator[AnyBlock]:
     """Masks with many columns as blocks of their own, without a mask; the others together."""
-    if block.observed is None:
+    if not isinstance(block, Block) or block.observed is None:
         yield block
         return
     assert block.patterns is not None
@@ -135,9 +132,9 @@ def draw(pieces: Sequence[Piece], generator: torch.Generator) -> list[Piece]:
 
 
 def _draw_masks(piece: Piece, generator: torch.Generator) -> Piece:
-    patterns = piece.block.patterns
-    if patterns is None:
+    if not isinstance(piece.block, Block) or piece.block.patterns is None:
         return piece
+    patterns = piece.block.patterns
     num_patterns = int(patterns.max()) + 1
     if num_patterns <= MASKS_PER_STEP:
         return piece

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from smore.data import (
-    Block,
+    AnyBlock,
     BoxMap,
     Mesh,
     Normalization,
@@ -19,10 +19,13 @@ from smore.data import (
     fit_coordinate_map,
     make_blocks,
     require_snapshots,
+    stored,
 )
+from smore.data.sharing import shared_out
 from smore.decoder import Decoder
 from smore.decoder.residual import squared_errors
 from smore.description import Description, MeshLayout, TrainingRecord
+from smore.distribution import ALONE, Team
 from smore.errors import SettingsError
 from smore.inference import LatentPrior, noise_variance, normal_equations
 from smore.inference.model_error import ModelError, channel_blocks
@@ -34,6 +37,7 @@ from smore.surrogate import LEAST_NOISE, Surrogate
 from smore.training.defaults import median_step, resolve
 from smore.training.latent_table import latent_table
 from smore.training.left_out_errors import LeftOutErrors, model_errors
+from smore.training.memory import require_memory
 from smore.training.problem import TrainingProblem
 from smore.training.residual_model import fit_residual_model
 from smore.training.selection import ForecastError
@@ -51,20 +55,29 @@ class Prepared:
     """Everything training needs to know, with every setting decided.
 
     Args:
-        trajectories: the snapshots that supervise, cut into training windows.
+        trajectories: the snapshots that supervise, cut into training windows; in a team, at this
+            process's share of the points.
+        select_on: what selects the checkpoint, if anything was given or held out; likewise.
         problem: the same as blocks.
         settings: without any None left that the data can decide.
         forecast_error: selects the checkpoint; None when nothing could be held out.
         selection: what selects the checkpoint, in words.
+        mesh: of all sequences, if they share one that is not too large to be stored.
+        num_points: of the largest mesh.
+        team: the processes that share the points.
     """
 
     trajectories: Trajectories
+    select_on: Trajectories | None
     normalization: Normalization
     coordinate_map: BoxMap | SphereMap
     problem: TrainingProblem
     settings: Settings
     forecast_error: ForecastError | None
     selection: str
+    mesh: Mesh | None
+    num_points: int
+    team: Team
 
 
 def prepare(
@@ -72,8 +85,15 @@ def prepare(
     select_on: Trajectories | None,
     settings: Settings,
     device: torch.device,
+    *,
+    team: Team = ALONE,
+    show_progress: bool = False,
 ) -> Prepared:
-    """Hold out validation data, cut windows, normalise, and decide open settings."""
+    """Hold out validation data, cut windows, normalise, and decide open settings.
+
+    In a team each process keeps its share of the points. Lazy trajectories are copied to a scratch
+    file on the way, with a progress line if asked for.
+    """
     require_snapshots(trajectories, 2)
     selection = "given data"
     if settings.recipe == "fast":
@@ -93,13 +113,18 @@ def prepare(
             trajectories.clock,
         )
         require_snapshots(select_on, 2)
-    trajectories = _windows(trajectories, settings)
-    normalization = Normalization.fit(trajectories, settings.scaling)
+    mesh, num_points = _shared_mesh(trajectories), _most_points(trajectories)
     coordinate_map = fit_coordinate_map(trajectories)
+    trajectories = shared_out(_windows(trajectories, settings), team)
+    trajectories = stored(trajectories, show_progress=show_progress)
+    if select_on is not None:
+        select_on = stored(shared_out(select_on, team), show_progress=show_progress)
+    normalization = Normalization.fit(trajectories, settings.scaling, team)
     time_step = median_step(trajectories)
     time_scale = settings.time_scale or time_step
+    _require_memory(trajectories, settings)
     problem = TrainingProblem.of(
-        trajectories, normalization, coordinate_map, time_scale, device=device
+        trajectories, normalization, coordinate_map, time_scale, device=device, team=team
     )
     settings = resolve(settings, problem.blocks, problem.num_channels)
     settings = settings.replace(time_scale=time_scale)
@@ -113,9 +138,20 @@ def prepare(
             time_step / time_scale,
             settings,
             device,
+            team,
         )
     return Prepared(
-        trajectories, normalization, coordinate_map, problem, settings, forecast_error, selection
+        trajectories,
+        select_on,
+        normalization,
+        coordinate_map,
+        problem,
+        settings,
+        forecast_error,
+        selection,
+        mesh,
+        num_points,
+        team,
     )
 
 
@@ -156,8 +192,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     growth = 1 + left_out.excess / residual.clamp(min=LEAST_NOISE)
     noise = torch.maximum(_noise(prepared, trained), residual)
     model_error = _model_error(prepared, trained, priors[0], left_out)
-    mesh = _shared_mesh(trajectories)
-    layout = None
+    mesh, layout = prepared.mesh, None
     if mesh is not None:
         layout = MeshLayout(dims=mesh.dims, shape=mesh.shape, coordinate_dims=mesh.coordinate_dims)
     description = Description(
@@ -172,12 +207,12 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         residual_variance=tuple(residual.tolist()),
         noise_variance=tuple(noise.tolist()),
         noise_growth=tuple(growth.tolist()),
-        training_variance=_variance(trajectories),
+        training_variance=_variance(prepared),
         latent_radius=float((latents - latents.mean(0)).norm(dim=1).max()),
         training=TrainingRecord(
             num_sequences=len(trajectories),
             num_snapshots=prepared.problem.timeline.num_snapshots,
-            num_points=max(sequence.mesh.num_points for sequence in trajectories),
+            num_points=prepared.num_points,
             selection=prepared.selection,
             selected_epoch=trained.epoch,
             epochs_run=trained.epochs_run,
@@ -239,7 +274,7 @@ def _left_out_errors(prepared: Prepared, trained: Trained, residual: Tensor) -> 
 
 
 def _residual_variance(
-    decoder: Decoder, blocks: Sequence[Block], latents: Tensor, settings: Settings
+    decoder: Decoder, blocks: Sequence[AnyBlock], latents: Tensor, settings: Settings
 ) -> Tensor:
     """(channels,) mean squared residual."""
     squared, count = squared_errors(decoder, blocks, latents, settings.chunk_size)
@@ -259,9 +294,9 @@ def _stepping(prepared: Prepared) -> Stepping:
     )
 
 
-def _variance(trajectories: Trajectories) -> tuple[float, ...]:
+def _variance(prepared: Prepared) -> tuple[float, ...]:
     """Variance of each channel; 1 for a constant one, whose errors have no other scale."""
-    scale = Normalization.fit(trajectories, "scale").scale
+    scale = Normalization.fit(prepared.trajectories, "scale", prepared.team).scale
     return tuple(each**2 for each in scale)
 
 
@@ -271,7 +306,11 @@ def _noise(prepared: Prepared, trained: Trained) -> Tensor:
     chosen = np.unique(np.linspace(0, len(rows) - 1, NOISE_SEQUENCES).round().astype(int))
     sample = prepared.trajectories.select(chosen)
     blocks = make_blocks(
-        sample, prepared.normalization, prepared.coordinate_map, device=trained.latents.device
+        sample,
+        prepared.normalization,
+        prepared.coordinate_map,
+        device=trained.latents.device,
+        team=prepared.team,
     )
     latents = torch.cat(
         [
@@ -283,7 +322,24 @@ def _noise(prepared: Prepared, trained: Trained) -> Tensor:
     return noise_variance(equations, latents)
 
 
+def _require_memory(trajectories: Trajectories, settings: Settings) -> None:
+    """Refuse data that would have to be held in memory and do not fit."""
+    if trajectories.is_lazy:
+        return
+    columns: dict[int, int] = {}
+    for sequence in trajectories:
+        count = sequence.num_snapshots * sequence.num_channels
+        columns[id(sequence.mesh)] = columns.get(id(sequence.mesh), 0) + count
+    points = {id(sequence.mesh): sequence.mesh.num_points for sequence in trajectories}
+    largest = max(columns, key=lambda mesh: columns[mesh] * points[mesh])
+    require_memory(settings, points[largest], columns[largest])
+
+
 def _shared_mesh(trajectories: Trajectories) -> Mesh | None:
     meshes = {id(sequence.mesh): sequence.mesh for sequence in trajectories}
     mesh = next(iter(meshes.values()))
     return mesh if len(meshes) == 1 and mesh.num_points <= STORED_POINTS else None
+
+
+def _most_points(trajectories: Trajectories) -> int:
+    return max(sequence.mesh.num_points for sequence in trajectories)

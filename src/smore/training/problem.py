@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from smore.data import Block, CoordinateMap, Normalization, Trajectories, make_blocks
+from smore.data import AnyBlock, CoordinateMap, Normalization, Trajectories, make_blocks
 from smore.data.timeline import Timeline
+from smore.distribution import ALONE, Team
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class TrainingProblem:
             sequence counts for itself.
     """
 
-    blocks: list[Block]
+    blocks: list[AnyBlock]
     timeline: Timeline
     num_channels: int
     num_values: Tensor
@@ -40,20 +41,19 @@ class TrainingProblem:
         *,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
+        team: Team = ALONE,
     ) -> TrainingProblem:
-        num_values = [
-            sequence.fields.size if sequence.observed is None else int(sequence.observed.sum())
-            for sequence in trajectories.sequences
-        ]
+        num_values = torch.tensor([sequence.num_values for sequence in trajectories]).double()
+        team.add_up(num_values)
         single = len(set(trajectories.groups)) == 1
         groups = range(len(trajectories)) if single else trajectories.groups
         return cls(
             blocks=make_blocks(
-                trajectories, normalization, coordinate_map, dtype=dtype, device=device
+                trajectories, normalization, coordinate_map, dtype=dtype, device=device, team=team
             ),
             timeline=Timeline.of(trajectories, time_scale),
             num_channels=trajectories.num_channels,
-            num_values=torch.tensor(num_values, dtype=torch.float64),
+            num_values=num_values,
             groups=torch.tensor(groups),
         )
 

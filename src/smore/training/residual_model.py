@@ -7,16 +7,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from smore.data import Block
+from smore.data import AnyBlock, Block
 from smore.decoder import Basis, Decoder
 from smore.decoder.residual import scaled_residual
+from smore.distribution import common_team
 from smore.inference.model_error import field_variance
 
 
 @torch.no_grad()
 def fit_residual_model(
     decoder: Decoder,
-    blocks: Sequence[Block],
+    blocks: Sequence[AnyBlock],
     latents: Tensor,
     covariance: Tensor,
     chunk_size: int | None,
@@ -47,6 +48,7 @@ def fit_residual_model(
             terms = torch.stack([torch.ones_like(varies), varies], dim=-1)
             square += torch.einsum("kx,kxi,kxj->kij", weight * count, terms, terms)
             cross += torch.einsum("kx,kxi,kx->ki", weight, terms, squared)
+    common_team(blocks).add_up(square, cross)
     return _non_negative(square, cross)
 
 

@@ -10,6 +10,7 @@ from smore.data import CoordinateMap, Normalization, Trajectories, make_blocks
 from smore.data.timeline import Timeline
 from smore.decoder import Decoder
 from smore.decoder.residual import squared_errors
+from smore.distribution import ALONE, Team
 from smore.dynamics import LatentDynamics, forecast_latents
 from smore.evaluation.scores import score
 from smore.inference import infer_states, normal_equations
@@ -31,10 +32,13 @@ class ForecastError:
         longest_step: float,
         settings: Settings,
         device: torch.device,
+        team: Team = ALONE,
     ) -> None:
         first = trajectories.leading(1)
-        self.blocks = make_blocks(trajectories, normalization, coordinate_map, device=device)
-        self.initial = make_blocks(first, normalization, coordinate_map, device=device)
+        self.blocks, self.initial = (
+            make_blocks(each, normalization, coordinate_map, device=device, team=team)
+            for each in (trajectories, first)
+        )
         self.timeline = Timeline.of(trajectories, time_scale)
         self.scale = torch.tensor(normalization.scale, dtype=torch.float64)
         self.settings = settings

@@ -13,12 +13,16 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.utils import get_total_norm
 
 from smore.decoder import Basis, FilterNetwork
 from smore.decoder.residual import backpropagate_residual
+from smore.distribution import common_team
 from smore.errors import DivergenceError
 from smore.inference import NormalEquations, normal_equations
 from smore.inference.normal_equations import chunk_equations
+from smore.training.checkpoints import Checkpoints, Randomness
+from smore.training.last_good import LastGood
 from smore.training.muon import Muon
 from smore.training.pieces import Piece, draw
 from smore.training.schedule import Schedule
@@ -38,6 +42,8 @@ def fit_decoder(
     generator: torch.Generator,
     with_offset: bool = True,
     chunk_size: int | None = None,
+    backtrack: bool = False,
+    checkpoints: Checkpoints | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> int:
     """Minimise the projection error of `pieces` over the decoder's weights.
@@ -50,32 +56,66 @@ def fit_decoder(
         generator: draws what each step looks at, where that is not everything.
         with_offset: whether c₀ is learned; if not it is zero.
         chunk_size: points decoded at once.
+        backtrack: whether to go on with smaller steps after a divergence.
+        checkpoints: where the state goes now and then.
         progress: called after every step with its place in the schedule and its loss.
 
     Returns:
         The number of steps taken, fewer than `num_steps` after a plateau.
+
+    Raises:
+        DivergenceError: loss or gradient turned non-finite; the decoder is in its last good state.
     """
     optimizers = _optimizers(decoder, rate, with_offset)
     schedule = Schedule(num_steps, WARM_UP)
+    last_good = LastGood(decoder.parameters(), backtrack=backtrack)
+    stage = (checkpoints or Checkpoints()).stage(
+        "decoder",
+        decoder=decoder,
+        matrix_optimizer=optimizers[0],
+        optimizer=optimizers[1],
+        schedule=schedule,
+        randomness=Randomness(generator),
+        last_good=last_good,
+    )
     while not schedule.done:
         decoder.zero_grad()
         drawn = draw(pieces, generator)
         loss = accumulate_projection(decoder, drawn, chunk_size)
-        if not math.isfinite(loss):
-            raise DivergenceError(
-                f"the decoder's projection error is {loss} in step {schedule.steps}; "
-                "try a smaller decoder_rate",
-                part="projection error",
-                epoch=schedule.steps,
-            )
+        divergence = _divergence(decoder, loss, schedule.steps)
+        if divergence is not None:
+            last_good.retreat(divergence)
+            for optimizer in optimizers:
+                optimizer.state.clear()
+            continue
+        last_good.note()
+        last_good.confirm()
         for optimizer in optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = rate * schedule.factor
+                group["lr"] = rate * last_good.factor * schedule.factor
             optimizer.step()
         schedule.step(loss)
+        stage.step()
         if progress is not None:
             progress(schedule.place, loss + sum(piece.rest for piece in drawn))
+    stage.finish()
     return schedule.steps
+
+
+def _divergence(decoder: FilterNetwork, loss: float, step: int) -> DivergenceError | None:
+    """What is not finite, if anything is."""
+    gradients = [weight.grad for weight in decoder.parameters() if weight.grad is not None]
+    part, value = "projection error", loss
+    if math.isfinite(loss):
+        part, value = "decoder gradient", float(get_total_norm(gradients))
+    if math.isfinite(value):
+        return None
+    return DivergenceError(
+        f"the {part} is {value} in step {step} of the decoder; the state before it is kept. "
+        "Try a smaller decoder_rate, or on_divergence='backtrack'",
+        part=part,
+        epoch=step,
+    )
 
 
 def _optimizers(
@@ -96,23 +136,32 @@ def accumulate_projection(
     pieces: Sequence[Piece],
     chunk_size: int | None = None,
 ) -> float:
-    """The weighted projection error of `pieces`; adds its gradient to the decoder's `.grad`."""
+    """The weighted projection error of `pieces`; adds its gradient to the decoder's `.grad`.
+
+    In a team these hold nothing before.
+    """
     loss = 0.0
     for piece in pieces:
         block = piece.block
-        scale = block.values.new_full((block.values.shape[1],), math.sqrt(piece.weight))
+        scale = torch.full(
+            (block.num_columns,), math.sqrt(piece.weight), dtype=block.dtype, device=block.device
+        )
         basis: Basis | None = None
-        if chunk_size is None or chunk_size >= block.num_points:
-            basis = decoder.basis(block.coords)  # one evaluation serves the solve and the gradient
-            equations = chunk_equations(basis, block)
+        whole = block.whole(chunk_size)
+        if whole is not None:
+            basis = decoder.basis(whole.coords)  # one evaluation serves the solve and the gradient
+            equations = chunk_equations(basis, whole)
+            equations.add_up(whole.team)
         else:
             (equations,) = normal_equations(decoder, [block], chunk_size)
-        codes = solve_codes(equations).flatten(0, 1).to(block.values)
+        codes = solve_codes(equations).flatten(0, 1).to(block.device, block.dtype)
         for chunk in block.chunks(chunk_size):
             loss += backpropagate_residual(
                 basis or decoder.basis(chunk.coords), chunk, codes, scale
             )
-    return loss
+    team = common_team(piece.block for piece in pieces)
+    team.add_up_gradients(decoder)
+    return team.total(loss)
 
 
 def solve_codes(equations: NormalEquations) -> Tensor:

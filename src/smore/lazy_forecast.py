@@ -1,0 +1,85 @@
+"""Forecasts that are decoded when they are asked for, a slab of the mesh at a time.
+
+Written to a file, they never are in memory as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from smore.data import Mesh
+from smore.data.lazy import FileFields
+from smore.errors import DataError
+from smore.progress import Pass
+from smore.surrogate import Surrogate
+
+SLAB_BYTES = 2**25
+
+# (times, channels, points) of one state, in memory or not.
+Fields = NDArray[np.float32] | FileFields
+
+
+def lazily_decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:
+    """Fields of latents (states, times, channels, p), each on its mesh, which is the same."""
+    mesh = _one_mesh(meshes)
+    surrogate.warn_outside([mesh])
+
+    def decode(points: slice) -> NDArray[np.float32]:
+        return surrogate.decode_part(latents, mesh, points)
+
+    return _in_slabs(decode, latents.shape[:3], mesh, len(meshes))
+
+
+def lazy_deviations(
+    surrogate: Surrogate, covariances: Tensor, meshes: list[Mesh], growth: Tensor | None
+) -> list[Fields]:
+    """Standard deviations of covariances (states or 1, times, channels, p, p)."""
+    mesh = _one_mesh(meshes)
+
+    def deviate(points: slice) -> NDArray[np.float32]:
+        return surrogate.deviation_part(covariances, mesh, points, growth)
+
+    found = _in_slabs(deviate, covariances.shape[:3], mesh, len(meshes))
+    return found * (len(meshes) // len(found))
+
+
+def _in_slabs(
+    function: Callable[[slice], NDArray[np.float32]],
+    shape: tuple[int, ...],
+    mesh: Mesh,
+    num_states: int,
+) -> list[Fields]:
+    """What `function` gives for a range of points, (states or 1, times, channels, points), lazily.
+
+    Slabs are such that the fields of all states in one take about `SLAB_BYTES`.
+    """
+    import dask
+    import dask.array as da
+
+    row = int(np.prod(mesh.shape[1:]))
+    thickness = max(SLAB_BYTES // (4 * row * num_states * int(np.prod(shape[1:]))), 1)
+    progress = Pass(mesh.num_points)
+
+    @dask.delayed(pure=False)
+    def slab(points: slice) -> NDArray[np.float32]:
+        values = function(points)
+        progress.add(points.stop - points.start)
+        return values
+
+    slabs = []
+    for start in range(0, mesh.shape[0], thickness):
+        points = slice(start * row, min(start + thickness, mesh.shape[0]) * row)
+        whole = (*shape, points.stop - points.start)
+        slabs.append(da.from_delayed(slab(points), whole, dtype=np.float32))
+    array = da.concatenate(slabs, axis=3)
+    return [FileFields(array[state]) for state in range(shape[0])]
+
+
+def _one_mesh(meshes: list[Mesh]) -> Mesh:
+    if any(mesh is not meshes[0] for mesh in meshes):
+        raise DataError("a lazy forecast needs one mesh for all states; leave out lazy=True")
+    return meshes[0]
