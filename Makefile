@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test torture lint format clean
 
 demo: $(VENV)/installed
 	$(BIN)/smore demo
@@ -11,6 +11,10 @@ demo: $(VENV)/installed
 # One worker per core with one torch thread each: threads fighting over cores are many times slower.
 test: $(VENV)/installed-dev
 	$(BIN)/pytest -n auto --dist worksteal
+
+# What must not happen, tried many times: kills, damaged and hostile files, full disks, wrong input.
+torture: $(VENV)/installed-dev
+	$(BIN)/python tests/torture
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -8,3 +8,15 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import torch  # noqa: E402
 
 torch.set_num_threads(1)
+
+from pathlib import Path  # noqa: E402
+
+import pytest  # noqa: E402
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Scratch files with tiles of 16 points, and pieces of 2 kB: small data take many of them."""
+    monkeypatch.setenv("SMORE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("smore.data.column_store.TILE_RANGE", (16, 16))
+    monkeypatch.setattr("smore.data.lazy.PIECE_BYTES", 2000)
