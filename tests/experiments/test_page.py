@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 from smore.cli import reproduce
 from smore.errors import SettingsError
-from smore.experiments.page import duration, number, page_text, write_page
+from smore.experiments import sparse_table
+from smore.experiments.page import page_text, write_page
+from smore.experiments.page.markdown import duration, number
 from waves import planted, trajectories
 
 WAVE_KOOPMAN = (9 * 6.74e-5 + 10 * 3.22e-4) / 19  # 2.01e-4
@@ -253,9 +255,11 @@ def command(*arguments):
 def test_the_command_writes_the_page(results, tmp_path):
     row = rollout_row("wave", "fno", "baseline", 1.0, per_step_mse="0.5 1.5")
     write(results, "rollout", [row])
+    write(results, "stability", [stability_row("navier-stokes", "FULL", 50, 4e-3)])
     command("page", "--results", results, "--output", tmp_path / "page.md")
-    assert "](results/rollout_wave.png)" in (tmp_path / "page.md").read_text()
-    assert (results / "rollout_wave.png").exists()
+    for name in ("rollout_wave.png", "stability.png"):
+        assert f"](results/{name})" in (tmp_path / "page.md").read_text()
+        assert (results / name).exists()
 
 
 @pytest.fixture
@@ -264,7 +268,7 @@ def wave(monkeypatch, tmp_path):
     benchmark = SimpleNamespace(test=trajectories(seed=7).to_xarray())
     monkeypatch.setattr("smore.datasets.load", lambda name: benchmark)
     monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
-    monkeypatch.setattr(reproduce, "VISIBLE", (1.0, 0.1))
+    monkeypatch.setattr(sparse_table, "VISIBLE", (1.0, 0.1))
     planted(trajectories()).save(tmp_path / "wave.smore")
     return f"wave={tmp_path / 'wave.smore'}"
 
@@ -282,6 +286,7 @@ def test_the_sparse_command_resumes_and_fills_the_page(wave, results, text):
     assert [len(str(row["full_mse_per_mask"]).split()) for row in rows] == [2, 2, 1]
     assert json.loads(command(*asked, "--json")) == rows
     assert (results / "sparse_wave.png").exists()
+    assert "](../results/sparse_fields_wave.png)" in text()
     level = cells(text(), "### wave-koopman", "10%")
     assert level[1].startswith(f"{number(rows[1]['full_mse'])} (1.98e-4, ")
     assert level[2] == number(rows[2]["full_mse"])

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 
+from smore.cli.bench_scale import Results, capacity, memory, scaling
 from smore.cli.data import load_benchmark
 from smore.cli.output import Json, console, print_json, print_table
 from smore.errors import SettingsError
@@ -24,12 +25,14 @@ from smore.model import SMORE, as_trajectories
 from smore.presets import preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
+app.command("memory")(memory)
+app.command("capacity")(capacity)
+app.command("scaling")(scaling)
 
 # Decoder steps of a fit that is only there to be timed.
 SHORT_FIT = 100
 
 Models = Annotated[Path | None, typer.Option(help="Keep the fitted models in this folder.")]
-Results = Annotated[Path | None, typer.Option(help="Append the result to this CSV file.")]
 
 
 @app.command("epoch")

@@ -141,11 +141,12 @@ def _print(
             )
     if forecast is not None:
         recursion = forecast.recursion
+        vacuous = "; a >= 1, so it promises nothing in the long run" if recursion.a >= 1 else ""
         console.print(
             f"forecasts  from these data: largest L2 error {forecast.measured.max():.3g}, bound "
             f"{forecast.bound[0]:.3g} at first, {forecast.bound[-1]:.3g} at the end, "
             f"{forecast.limit:.3g} in the long run\n"
             f"           with a = {recursion.a:.6g}, b = {recursion.b_roll:.3g} observed on "
-            f"{recursion.sample}",
+            f"{recursion.sample}{vacuous}",
             highlight=False,
         )

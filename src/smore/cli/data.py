@@ -11,9 +11,10 @@ import typer
 from smore import datasets
 from smore.cli.fields import with_fields_of
 from smore.cli.output import Json, console, print_json, print_table, span
-from smore.data import Missing, Trajectories
+from smore.data import Missing, Trajectories, stored
 from smore.data.normalization import channel_moments
 from smore.datasets.catalogue import ALIASES
+from smore.model import as_trajectories
 from smore.progress import ProgressLine
 
 app = typer.Typer(help="Make the benchmark data; look into a file.", no_args_is_help=True)
@@ -84,7 +85,7 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show how smore reads a file: sequences, times, points, channels."""
-    trajectories = Trajectories.open(path, missing=missing)
+    trajectories = stored(as_trajectories(path, missing), show_progress=True)
     summary = summarise(trajectories)
     if as_json:
         print_json(summary)
@@ -108,12 +109,8 @@ def summarise(trajectories: Trajectories) -> dict[str, Any]:
     points = [sequence.mesh.num_points for sequence in trajectories]
     steps = np.concatenate([np.diff(sequence.times) for sequence in trajectories])
     mean, deviation = channel_moments(trajectories)
-    total = sum(sequence.fields.size for sequence in trajectories)
-    unseen = sum(
-        int((~sequence.observed).sum())
-        for sequence in trajectories
-        if sequence.observed is not None
-    )
+    total = sum(int(np.prod(sequence.source.shape)) for sequence in trajectories)
+    unseen = total - sum(sequence.num_values for sequence in trajectories)
     return {
         "sequences": len(trajectories),
         "snapshots": span(lengths),

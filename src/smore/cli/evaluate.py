@@ -15,6 +15,7 @@ from smore.experiments.results import append_result
 from smore.inference import FitMethod
 from smore.model import SMORE, as_trajectories
 from smore.plotting import forecast_figure, require_figure_format, save_figure
+from smore.progress import shown_passes
 
 
 def evaluate(
@@ -53,8 +54,10 @@ def evaluate(
         trajectories = _test_set(dataset, further)
     else:
         assert data is not None
-        trajectories = as_trajectories(data, missing)
-    evaluation = model.evaluate(trajectories, method=method)
+        memory = model.surrogate_.description.settings.memory
+        trajectories = as_trajectories(data, missing, memory)
+    with shown_passes("evaluating"):
+        evaluation = model.evaluate(trajectories, method=method)
     if results is not None:
         scored = f"{dataset}" if further is None else f"{dataset}, {further} further trajectories"
         append_result(results, model, evaluation, dataset=scored, preset="")

@@ -18,6 +18,10 @@ from smore.errors import SettingsError
 from smore.inference import FitMethod, LatentState
 from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure, uncertainty_figure
+from smore.progress import shown_passes
+
+# Bytes of fields from which on a forecast is decoded piece by piece.
+STREAMED_BEYOND = 2**28
 
 
 def forecast(
@@ -72,7 +76,8 @@ def forecast(
     if any(sequence.num_snapshots > 1 for sequence in observed):
         error_console.print("note: only the first snapshot of the observations is used")
     observed = observed.leading(1)
-    state = model.infer(observed, method=method, noise=parse_noise(noise))
+    with shown_passes("inferring"):
+        state = model.infer(observed, method=method, noise=parse_noise(noise))
     if instants is None:
         latest = float(state.times.max())
         instants = clock.to_values(latest + description.time_step * np.arange(1, 11))
@@ -81,8 +86,11 @@ def forecast(
         where = points_of(points, description.space)
     elif model.surrogate_.mesh is None:
         where = [sequence.mesh for sequence in observed]
-    result = model.forecast(state, instants, points=where, uncertainty=uncertainty)
-    save_dataset(result, output)
+    num_fields = len(state) * len(instants) * len(description.channels)
+    lazy = _is_large(where or model.surrogate_.mesh, num_fields)
+    result = model.forecast(state, instants, points=where, uncertainty=uncertainty, lazy=lazy)
+    with shown_passes("writing"):
+        save_dataset(result, output)
     if figure is not None:
         save_figure(uncertainty_figure(result, observed, description), figure)
     shown = [f"{value:.12g}" if clock.kind == "number" else str(value) for value in instants]
@@ -98,6 +106,14 @@ def forecast(
     _print_state(state, description)
     if figure is not None:
         console.print(f"figure: {figure}", highlight=False)
+
+
+def _is_large(where: Any, num_fields: int) -> bool:
+    """Whether so many fields on a mesh are better decoded while they are written."""
+    meshes = where if isinstance(where, list) else [where]
+    if any(mesh is not meshes[0] for mesh in meshes):
+        return False
+    return 4 * num_fields * meshes[0].num_points > STREAMED_BEYOND
 
 
 def _print_state(state: LatentState, description: Description) -> None:

@@ -18,6 +18,11 @@ console = Console()
 error_console = Console(stderr=True)
 
 
+def say(text: str) -> None:
+    """Tell what goes on, on standard error, where progress belongs."""
+    error_console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
 def print_json(result: Any) -> None:
     """`result` as JSON on standard output, numbers in full precision."""
     print(json.dumps(result, indent=2, allow_nan=True))

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from smore.data import Mesh, Space, Trajectories
-from smore.data.files import CSV_SUFFIX, open_dataset
+from smore.data.files import CSV_SUFFIX, open_lazily
 from smore.data.quadrature import scattered_mesh
 from smore.errors import DataError
 
@@ -23,13 +23,13 @@ def points_of(path: Path, space: Space) -> Mesh:
     """The points of a NetCDF, Zarr or CSV file, with the coordinates of `space`."""
     if path.suffix == CSV_SUFFIX:
         return scattered_mesh(read_points(path, space.names), space.geometry)
-    with open_dataset(path) as dataset:
-        if not dataset.data_vars or set(dataset.data_vars) <= set(space.names):
-            dataset = dataset.set_coords(list(dataset.data_vars))
-            dims = list(dict.fromkeys(dim for name in dataset.coords for dim in dataset[name].dims))
-            shape = [dataset.sizes[dim] for dim in dims]
-            dataset = dataset.assign({PLACEHOLDER: xr.Variable(dims, np.zeros(shape))})
-        place = Trajectories.from_xarray(dataset, missing="mask")
+    dataset = open_lazily(path)  # no field is read
+    if not dataset.data_vars or set(dataset.data_vars) <= set(space.names):
+        dataset = dataset.set_coords(list(dataset.data_vars))
+        dims = list(dict.fromkeys(dim for name in dataset.coords for dim in dataset[name].dims))
+        shape = [dataset.sizes[dim] for dim in dims]
+        dataset = dataset.assign({PLACEHOLDER: xr.Variable(dims, np.zeros(shape))})
+    place = Trajectories.from_xarray(dataset, missing="mask")
     return place.order_coordinates(space.names).sequences[0].mesh
 
 

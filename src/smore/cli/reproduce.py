@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from smore import datasets
+from smore.cli.capacity import Bound, Grids, Memory, Models, Scratch, Sequences, asked_runs
 from smore.cli.data import load_benchmark
-from smore.cli.output import Json, console, error_console, print_json, print_table
+from smore.cli.output import Json, console, print_json, print_table, say
 from smore.errors import SettingsError
-from smore.experiments.claims import SPARSE_CLAIMS
+from smore.experiments.capacity_table import (
+    DEFAULT_BOUND,
+    DEFAULT_MEMORY,
+    capacity_ledger,
+    capacity_measure,
+)
 from smore.experiments.page import write_page
-from smore.experiments.recipe_bench import BEST_PRESETS
-from smore.experiments.reproduction import Ledger, Measure, Row, Run, work_through
+from smore.experiments.pointwise_table import DATASET as POINTWISE_DATASET
+from smore.experiments.pointwise_table import DEFAULT_EPOCHS as POINTWISE_EPOCHS
+from smore.experiments.pointwise_table import PAPER_EPOCHS as POINTWISE_PAPER_EPOCHS
+from smore.experiments.pointwise_table import (
+    pointwise_ledger,
+    pointwise_measure,
+    pointwise_runs,
+)
+from smore.experiments.reproduction import Row, work_through
 from smore.experiments.rollout_table import (
     LABELS,
     RECIPES,
@@ -26,7 +37,14 @@ from smore.experiments.rollout_table import (
     rollout_measure,
     rollout_runs,
 )
-from smore.experiments.sparse import VISIBLE, Level, claimed_preset, planned, sweep
+from smore.experiments.sparse_table import (
+    Source,
+    level_of,
+    model_source,
+    sparse_ledger,
+    sparse_measure,
+    sparse_runs,
+)
 from smore.experiments.stability_table import DATASETS as STABILITY_DATASETS
 from smore.experiments.stability_table import (
     DEFAULT_EPOCHS,
@@ -35,12 +53,12 @@ from smore.experiments.stability_table import (
     stability_measure,
     stability_runs,
 )
-from smore.model import SMORE, as_trajectories
 from smore.plotting import save_figure
+from smore.plotting.capacity import draw_capacity
 from smore.plotting.rollout import draw_rollouts
 from smore.plotting.sparse import sparse_figure
-from smore.presets import preset
-from smore.settings import Settings
+from smore.plotting.sparse_fields import draw_sparse_fields
+from smore.plotting.stability import draw_stability
 
 app = typer.Typer(
     help="Measure the paper's tables here. Each command goes on where it stopped, and several "
@@ -50,7 +68,6 @@ app = typer.Typer(
 )
 
 RESULTS = Path("experiments/results")
-SPARSE = "sparse"
 
 Datasets = Annotated[
     list[str] | None, typer.Option("--dataset", help="A benchmark; may be repeated; default: all.")
@@ -97,15 +114,14 @@ def rollout(
     ledger = rollout_ledger(results)
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
-    rows = work_through(ledger, runs, rollout_measure(ledger, limits, models), _say)
+    rows = work_through(ledger, runs, rollout_measure(ledger, limits, models), say)
     drawn = draw_rollouts(results)
     if as_json:
         print_json(rows)
         return
     columns = {"model": "model", "recipe": "recipe", "seed": "seed", "full_mse": "full"}
     _print_rows(rows, columns | {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"})
-    for path in drawn:
-        console.print(f"figure: {path}", highlight=False)
+    _print_files(drawn)
 
 
 @app.command("stability")
@@ -120,13 +136,15 @@ def stability(
 ) -> None:
     """SMORE-LRLQ with its four mechanisms on and off: ten configurations over latent dimension."""
     runs = stability_runs(_benchmarks(dataset, STABILITY_DATASETS), seeds)
-    rows = work_through(stability_ledger(results), runs, stability_measure(epochs), _say)
+    rows = work_through(stability_ledger(results), runs, stability_measure(epochs), say)
+    drawn = draw_stability(results)
     if as_json:
         print_json(rows)
         return
     columns = {"configuration": "configuration", "latent_dim": "p", "full_mse": "full"}
     columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
     _print_rows(rows, columns | {"paper_first_non_finite_epoch": "paper"})
+    _print_files(drawn)
 
 
 @app.command("sparse")
@@ -147,24 +165,62 @@ def sparse(
     files = dict(_model_file(text) for text in model or ())
     given = [*files] if files and dataset is None else dataset
     names = _benchmarks(given, datasets.BENCHMARKS)
-    sources = {name: _source(name, files.get(name)) for name in names}
-    ledger = Ledger(results, SPARSE, [name for name in _LEVEL if name not in _SWEPT])
-    runs = [
-        Run(SPARSE, name, source.name, source.settings.recipe, source.settings.seed, swept)
-        for name, source in sources.items()
-        for swept in _levels()
-    ]
-    rows = work_through(ledger, runs, _sparse_measure(sources, masks), _say)
-    for name, source in sources.items():
-        here = [row for row in rows if row["dataset"] == name and row["status"] == "done"]
-        if here and source.settings.latent_dim is not None:
-            figure = sparse_figure([_level(row) for row in here], source.settings.latent_dim)
-            save_figure(figure, results / f"{SPARSE}_{name}.png")
+    sources = {name: model_source(name, files.get(name)) for name in names}
+    ledger = sparse_ledger(results)
+    rows = work_through(ledger, sparse_runs(sources), sparse_measure(ledger, sources, masks), say)
+    drawn = [*_draw_sweeps(results, rows, sources), *draw_sparse_fields(results)]
     if as_json:
         print_json(rows)
         return
     columns = {"visible": "visible", "placement": "points", "full_mse": "full"}
     _print_rows(rows, columns | {"paper_full_mse": "paper", "observability": "c_S"})
+    _print_files(drawn)
+
+
+@app.command("pointwise")
+def pointwise(
+    seeds: Seeds = 1,
+    epochs: Annotated[
+        int,
+        typer.Option(min=1, help=f"Epochs of each run; the paper has {POINTWISE_PAPER_EPOCHS:,}."),
+    ] = POINTWISE_EPOCHS,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """Memory, time and error of SMORE-LRLQ on Navier-Stokes, with and without chunks of points."""
+    load_benchmark(POINTWISE_DATASET)  # simulated before any clock starts
+    ledger, measure = pointwise_ledger(results), pointwise_measure(epochs)
+    rows = work_through(ledger, pointwise_runs(seeds), measure, say)
+    if as_json:
+        print_json(rows)
+        return
+    columns = {"chunk_size": "points at once", "memory_megabytes": "MB"}
+    columns |= {"paper_memory_megabytes": "paper", "seconds": "seconds", "paper_seconds": "paper"}
+    _print_rows(rows, columns | {"full_mse": "full", "paper_full_mse": "paper", "epochs": "epochs"})
+
+
+@app.command("capacity")
+def capacity(
+    grid: Grids = None,
+    sequences: Sequences = None,
+    memory: Memory = DEFAULT_MEMORY,
+    model: Models = None,
+    bound: Bound = DEFAULT_BOUND,
+    scratch: Scratch = None,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """The largest square grids: SMORE streamed from disk, and baselines in bounded memory."""
+    runs = asked_runs(grid, sequences, memory, model, bound)
+    rows = work_through(capacity_ledger(results), runs, capacity_measure(scratch, say), say)
+    drawn = draw_capacity(results)
+    if as_json:
+        print_json(rows)
+        return
+    columns = {"model": "model", "grid": "grid", "paper_grid": "paper", "peak_megabytes": "MB"}
+    columns |= {"bound_megabytes": "bound", "within_bound": "held"}
+    _print_rows(rows, columns | {"seconds_per_epoch": "s per epoch"})
+    _print_files(drawn)
 
 
 @app.command("page")
@@ -175,46 +231,22 @@ def page(
     ),
 ) -> None:
     """Write the page that sets all tables beside the paper, and draw their figures anew."""
-    draw_rollouts(results)
+    for draw in (draw_rollouts, draw_stability, draw_sparse_fields, draw_capacity):
+        draw(results)
     write_page(results, output)
     console.print(str(output), highlight=False)
 
 
-# The sparse table: a run is a level of a sweep.
-
-_LEVEL = tuple(column.name for column in fields(Level))
-_SWEPT = ("visible", "placement")
-
-
-@dataclass(frozen=True, eq=False)
-class _Source:
-    """Where the model of a benchmark comes from.
-
-    Args:
-        name: what rows call it: the preset that the paper reports, or else the dynamics.
-        settings: of the model.
-        model: loads or fits it, once.
-    """
-
-    name: str
-    settings: Settings
-    model: Callable[[], SMORE]
-
-
-def _source(dataset: str, path: Path | None) -> _Source:
-    """The model in a file, or the paper's best for this benchmark, to be fitted when needed."""
-    if path is not None:
-        loaded = SMORE.load(path)
-        settings = loaded.surrogate_.description.settings
-        name = claimed_preset(dataset, settings) or settings.dynamics
-        return _Source(name, settings, lambda: loaded)
-    name = next(each for each in BEST_PRESETS if preset(each).dataset == dataset)
-
-    @functools.cache
-    def fitted() -> SMORE:
-        return SMORE.from_preset(name).fit(datasets.load(dataset).train)
-
-    return _Source(name, preset(name).settings, fitted)
+def _draw_sweeps(results: Path, rows: Sequence[Row], sources: Mapping[str, Source]) -> list[Path]:
+    """Draw the sweep of every benchmark that has rows; the figures' files."""
+    drawn = []
+    for name, source in sources.items():
+        here = [row for row in rows if row["dataset"] == name and row["status"] == "done"]
+        if here and source.settings.latent_dim is not None:
+            figure = sparse_figure([level_of(row) for row in here], source.settings.latent_dim)
+            drawn.append(results / f"sparse_{name}.png")
+            save_figure(figure, drawn[-1])
+    return drawn
 
 
 def _model_file(text: str) -> tuple[str, Path]:
@@ -223,37 +255,6 @@ def _model_file(text: str) -> tuple[str, Path]:
     if not equals or not path:
         raise SettingsError(f"--model takes DATASET=FILE, such as wave=wave.smore; got {text!r}")
     return datasets.resolve(name), Path(path)
-
-
-def _levels() -> list[dict[str, Any]]:
-    return [dict(zip(_SWEPT, level, strict=True)) for level in planned(VISIBLE, placed=True)]
-
-
-def _sparse_measure(sources: dict[str, _Source], masks: int) -> Measure:
-    def measure(run: Run) -> Row:
-        levels = sweep(
-            sources[run.dataset].model(),
-            as_trajectories(datasets.load(run.dataset).test),
-            fractions=(run.variant["visible"],),
-            seeds=range(masks),
-            placed=run.variant["placement"] == "placed",
-            method="posterior",
-            claims=SPARSE_CLAIMS.get(run.model),
-        )
-        *_, level = levels  # placed sensors come after random points
-        told = level.to_dict() | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
-        return {name: told[name] for name in _LEVEL if name not in _SWEPT}
-
-    return measure
-
-
-def _level(row: Row) -> Level:
-    """A row as the level it was."""
-    per_mask = tuple(float(error) for error in str(row["full_mse_per_mask"]).split())
-    return Level(**{name: row[name] for name in _LEVEL} | {"full_mse_per_mask": per_mask})
-
-
-# What all commands use.
 
 
 def _benchmarks(given: Sequence[str] | None, known: Collection[str]) -> list[str]:
@@ -274,11 +275,6 @@ def _chosen(given: Sequence[str] | None, known: Collection[str], option: str) ->
     return list(dict.fromkeys(given or known))
 
 
-def _say(text: str) -> None:
-    """On standard error, where progress belongs."""
-    error_console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-
 def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     """A table for each benchmark, by column of the file and heading; then what failed, and why."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
@@ -288,3 +284,8 @@ def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     for row in rows:
         if row["status"] == "failed":
             console.print(f"failed: {row['key']}: {row['remark']}", highlight=False, markup=False)
+
+
+def _print_files(figures: Sequence[Path]) -> None:
+    for path in figures:
+        console.print(f"figure: {path}", highlight=False)

@@ -114,7 +114,7 @@ def _noisy(observed: Trajectories, model: SMORE, noise: float, seed: int) -> Tra
 
     def disturbed(sequence: Sequence) -> Sequence:
         fields = sequence.fields + noise * deviation * random.normal(size=sequence.fields.shape)
-        return replace(sequence, fields=fields)
+        return replace(sequence, source=fields)
 
     return replace(observed, sequences=tuple(map(disturbed, observed)))
 

@@ -56,6 +56,7 @@ def bench_inference(
     first = surrogate.aligned(test).leading(1).select(range(min(num_sequences, len(test))))
     points = nested_masks(first.sequences[0].mesh.num_points, [visible], 0)[visible]
     (block,) = surrogate.blocks(first.at_points(points))
+    assert isinstance(block, Block)
     times = torch.zeros(len(first), dtype=torch.float64)
     settings = surrogate.description.settings
 

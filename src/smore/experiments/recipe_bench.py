@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import statistics
-import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from smore import datasets
 from smore.experiments.claims import ROLLOUT_CLAIMS
+from smore.experiments.fresh_process import alone, peak_bytes
 from smore.model import SMORE
 from smore.presets import preset
 
@@ -71,9 +67,9 @@ def bench_recipes(
     for name in presets:
         runs = []
         for seed in seeds:
-            run = _alone(_run, name, seed, models)
+            run = alone(_run, name, seed, models)
             if seed == 0:
-                short_seconds, short_steps = _alone(_time_to_paper, name, seed)
+                short_seconds, short_steps = alone(_time_to_paper, name, seed)
                 run = replace(
                     run, time_to_paper_seconds=short_seconds, time_to_paper_steps=short_steps
                 )
@@ -101,22 +97,10 @@ def median(runs: Sequence[RecipeResult]) -> RecipeResult:
     return replace(runs[0], seed="median", **{name: middle(name) for name in varying})
 
 
-def _alone(function: Any, *arguments: Any) -> Any:
-    """Call `function` in a fresh process, so that its memory is its own."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(_with_threads, torch.get_num_threads(), function, arguments).result()
-
-
-def _with_threads(num_threads: int, function: Any, arguments: tuple[Any, ...]) -> Any:
-    torch.set_num_threads(num_threads)
-    return function(*arguments)
-
-
 def _run(name: str, seed: int, models: Path | None) -> RecipeResult:
     benchmark = datasets.load(preset(name).dataset)
     model = SMORE.from_preset(name, seed=seed).fit(benchmark.train)
-    peak_megabytes = _peak_megabytes()
+    peak_megabytes = round(peak_bytes() / 2**20, 1)
     if models is not None:
         model.save(models / f"{name}-{seed}.smore")
     scores = model.evaluate(benchmark.test)
@@ -139,14 +123,6 @@ def _run(name: str, seed: int, models: Path | None) -> RecipeResult:
         pod_limit=record.findings["pod_limit"],
         ratio_to_pod_limit=record.findings["decoder_error"] / record.findings["pod_limit"],
     )
-
-
-def _peak_megabytes() -> float:
-    """Largest resident memory of this process so far."""
-    import resource  # not on Windows
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
 def _time_to_paper(name: str, seed: int) -> tuple[float | None, int | None]:

@@ -120,8 +120,10 @@ def field_figure(
     """
     first = next(iter(fields.values()))
     name = channel or first.channels[0].name
-    truth = _channel(first, name)
-    forecasts = {label(*which): _channel(fields[which], f"{name}_forecast") for which in fields}
+    truth = channel_values(first, name)
+    forecasts = {
+        label(*which): channel_values(fields[which], f"{name}_forecast") for which in fields
+    }
     figure, upper, lower = _panels(first, 1 + len(forecasts))
     figure.suptitle(f"{heading}, {name}: snapshot {SNAPSHOT}, forecast and error", fontsize=11)
     # Colours span the truth: a forecast that went astray must not hide it.
@@ -170,7 +172,7 @@ def _draw(
     return drawn
 
 
-def _channel(snapshot: Trajectories, name: str) -> NDArray[np.floating]:
+def channel_values(snapshot: Trajectories, name: str) -> NDArray[np.floating]:
     """(points,) values, NaN where there are none."""
     sequence = snapshot.select_channels([name]).sequences[0]
     if sequence.observed is None:

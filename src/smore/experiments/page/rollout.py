@@ -1,0 +1,189 @@
+"""The main comparison on the page: claims beside measurements, and what beats what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from smore.datasets import BENCHMARKS
+from smore.experiments.page.entries import FACTOR, Entry, beside, entry, ordered
+from smore.experiments.page.markdown import (
+    NOT_RUN,
+    duration,
+    figure,
+    number,
+    remarks,
+    table,
+    times,
+)
+from smore.experiments.reproduction import Row
+from smore.experiments.rollout_table import (
+    BASELINE,
+    CLASSICAL,
+    LABELS,
+    LEAST_MINUTES,
+    RECIPES,
+    SMORE_MODELS,
+    VARIANTS,
+    label,
+    paper_claim,
+    paper_parameters,
+)
+
+CLAIMED_EPOCHS = 5000  # of all models in the main comparison
+WINDOWS = {
+    "in_horizon_mse": "in-horizon",
+    "extrapolation_mse": "extrapolation",
+    "full_mse": "full window",
+}
+PAPER_MODELS = tuple(model for model in LABELS if model not in CLASSICAL)
+
+
+def glance_at_rollout(rows: Sequence[Row]) -> list[str]:
+    lines = [
+        [label(model, recipe), *(_verdict(rows, name, model, recipe) for name in BENCHMARKS)]
+        for model, recipe in VARIANTS
+        if model in PAPER_MODELS
+    ]
+    return [
+        "**Rollout.** Error over the claimed error, full window:",
+        table(["", *BENCHMARKS], lines),
+        "The lowest error of the paper's six models, which by its account SMORE has in all six "
+        "columns:",
+        _winners(rows),
+        "What beats what at equal cost: a baseline is due the time of the SMORE fits, at least "
+        f"{LEAST_MINUTES:g} minutes; classical methods take what they take.",
+        "\n".join(_equal_cost(rows, name) for name in BENCHMARKS),
+    ]
+
+
+def _verdict(rows: Sequence[Row], dataset: str, model: str, recipe: str) -> str:
+    found = entry(rows, dataset=dataset, model=model, recipe=recipe)
+    error, claim = found.mean("full_mse"), paper_claim(dataset, model)
+    if error is None or claim is None:
+        return found.told("full_mse")
+    ratio = error / claim.full_mse
+    verdict = f"{times(ratio)}, {'holds' if ratio <= FACTOR else 'does not hold'}"
+    if recipe == "fast":
+        return verdict
+    return f"{verdict} ({found.mean('epochs') or 0:,.0f} of {CLAIMED_EPOCHS:,} epochs)"
+
+
+def _winners(rows: Sequence[Row]) -> str:
+    """The best of the paper's models by benchmark and window: as claimed, and by SMORE's recipe."""
+    columns = [(name, window) for name in BENCHMARKS for window in WINDOWS if window != "full_mse"]
+    lines = [["claimed", *(_lowest(_claimed(*column)) for column in columns)]]
+    for recipe in RECIPES:
+        best = [_lowest(_measured(rows, recipe, *column)) for column in columns]
+        lines.append([f"measured, SMORE {recipe}", *best])
+    return table(["", *(f"{name}, {WINDOWS[window]}" for name, window in columns)], lines)
+
+
+def _claimed(dataset: str, window: str) -> dict[str, float | None]:
+    return {model: getattr(paper_claim(dataset, model), window) for model in PAPER_MODELS}
+
+
+def _measured(
+    rows: Sequence[Row], recipe: str, dataset: str, window: str
+) -> dict[str, float | None]:
+    recipes = {model: recipe if model in SMORE_MODELS else BASELINE for model in PAPER_MODELS}
+    return {
+        model: entry(rows, dataset=dataset, model=model, recipe=own).mean(window)
+        for model, own in recipes.items()
+    }
+
+
+def _lowest(errors: Mapping[str, float | None]) -> str:
+    """The model with the lowest error, and of how many if some have none."""
+    known = {model: ordered(error) for model, error in errors.items() if error is not None}
+    if not known:
+        return NOT_RUN
+    best = LABELS[min(known, key=lambda model: known[model])]
+    return f"{best} (of {len(known)})" if len(known) < len(errors) else best
+
+
+def _equal_cost(rows: Sequence[Row], dataset: str) -> str:
+    """One line: the best fit of the fast recipe against everything that got as much time."""
+    entries = {
+        each: entry(rows, dataset=dataset, model=each[0], recipe=each[1]) for each in VARIANTS
+    }
+    known = {each: found for each, found in entries.items() if found.mean("full_mse") is not None}
+    fast = {each: found for each, found in known.items() if each[1] == "fast"}
+    if not fast:
+        return f"- {dataset}: {NOT_RUN}"
+    best = min(fast, key=lambda each: fast[each].error)
+    # Algorithm 1 for a number of epochs, not of minutes, is not at equal cost.
+    rivals = {
+        each: found
+        for each, found in known.items()
+        if each[1] == BASELINE or found.values("budget_minutes")
+    }
+    worse = [each for each in rivals if rivals[each].error > fast[best].error]
+    missing = [each for each in entries if each[1] == BASELINE and each not in known]
+    parts = {
+        f"{_told(best, fast[best])} beats": [_told(each, rivals[each]) for each in worse],
+        "it is beaten by": [_told(each, rivals[each]) for each in rivals if each not in worse],
+        "less time than its due had": _short_of_time(rivals, fast),
+        "no result:": [f"{label(*each)} ({entries[each].told('full_mse')})" for each in missing],
+    }
+    told = [f"{start} {', '.join(names)}" for start, names in parts.items() if names]
+    return f"- {dataset}: {'; '.join(told)}"
+
+
+def _told(which: tuple[str, str], found: Entry) -> str:
+    return f"{label(*which)} ({number(found.mean('full_mse'))} in {found.time})"
+
+
+def _short_of_time(
+    rivals: Mapping[tuple[str, str], Entry], fast: Mapping[tuple[str, str], Entry]
+) -> list[str]:
+    """Those whose budget was less than the rule gives them."""
+    longest = max(seconds for found in fast.values() for seconds in found.values("seconds"))
+    due = max(LEAST_MINUTES, longest / 60)
+    return [
+        label(*each)
+        for each, found in rivals.items()
+        # Budgets are written to two digits.
+        if any(minutes < due - 0.01 for minutes in found.values("budget_minutes"))
+    ]
+
+
+def rollout_section(rows: Sequence[Row], results: Path, folder: str) -> list[str]:
+    parts = [
+        "## Rollout",
+        "Each window: measured (claimed, ratio). Parameters as the paper counts them, its count in "
+        "brackets. Budget is the time that training was allowed, where it was limited.",
+    ]
+    header = ["model", "seeds", *WINDOWS.values(), "parameters", "budget", "epochs", "time"]
+    for dataset in BENCHMARKS:
+        lines = [_rollout_line(rows, dataset, *which) for which in VARIANTS]
+        parts += [f"### {dataset}", table([*header, "device", "selected on"], lines)]
+        parts += remarks(row for row in rows if row["dataset"] == dataset)
+        for name, text in (
+            (f"rollout_{dataset}.png", f"Errors of each snapshot, {dataset}"),
+            (f"fields_{dataset}.png", f"Snapshot 15 of the first test sequence, {dataset}"),
+        ):
+            parts += figure(results, folder, name, text)
+    return parts
+
+
+def _rollout_line(rows: Sequence[Row], dataset: str, model: str, recipe: str) -> list[str]:
+    found = entry(rows, dataset=dataset, model=model, recipe=recipe)
+    claim = paper_claim(dataset, model)
+    windows = [beside(found, name, getattr(claim, name, None)) for name in WINDOWS]
+    one = found.done[0] if found.done else None
+    if one is None:
+        return [label(model, recipe), str(len(found.rows)), *windows, *["-"] * 6]
+    counted, budget = paper_parameters(dataset, model), found.mean("budget_minutes")
+    parameters = f"{one['parameters']:,}" + ("" if counted is None else f" ({counted:,})")
+    return [
+        label(model, recipe),
+        str(len(found.rows)),
+        *windows,
+        parameters,
+        "-" if budget is None else duration(60 * budget),
+        f"{found.mean('epochs') or 0:,.0f}",
+        found.time,
+        one["device"],
+        one["selection"],
+    ]

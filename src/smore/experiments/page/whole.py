@@ -1,0 +1,52 @@
+"""`docs/reproduction.md`, written from the tables: what was claimed and measured, at what cost.
+
+Errors are means over seeds, as the paper's are. What has no row says "not run".
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from smore.experiments.page.capacity import capacity_section, glance_at_capacity
+from smore.experiments.page.entries import FACTOR
+from smore.experiments.page.pointwise import glance_at_pointwise, pointwise_section
+from smore.experiments.page.rollout import glance_at_rollout, rollout_section
+from smore.experiments.page.sparse import glance_at_sparse, sparse_section
+from smore.experiments.page.stability import glance_at_stability, stability_section
+from smore.experiments.reproduction import read_csv, read_rows
+
+
+def write_page(results: Path, page: Path) -> None:
+    """Write `page` from the tables and figures in the folder `results`."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(page_text(results, page))
+
+
+def page_text(results: Path, page: Path) -> str:
+    """The whole page; figures are linked as seen from `page`."""
+    rollout = read_rows(results / "rollout.csv")
+    stability = read_rows(results / "stability.csv")
+    pointwise = read_rows(results / "pointwise.csv")
+    capacity = read_rows(results / "capacity.csv")
+    sparse = read_csv(results / "sparse.csv")  # `smore sparse` writes levels, too
+    folder = os.path.relpath(results, page.parent)
+    parts = [
+        "# Reproduction",
+        f"Written by `smore reproduce page` from the tables in `{folder}`, not by hand. Every row "
+        "there has its command, commit and machine. Claims are the paper's: means of three seeds, "
+        "5,000 epochs (stability study 10,000) on A100 and MI250X GPUs.",
+        "## At a glance",
+        f"A claim *holds* here if the error measured is at most {FACTOR:g} times the one claimed.",
+        *glance_at_rollout(rollout),
+        *glance_at_sparse(sparse),
+        *glance_at_stability(stability),
+        *glance_at_pointwise(pointwise),
+        *glance_at_capacity(capacity),
+        *rollout_section(rollout, results, folder),
+        *stability_section(stability, results, folder),
+        *sparse_section(sparse, results, folder),
+        *pointwise_section(pointwise),
+        *capacity_section(capacity, results, folder),
+    ]
+    return "\n\n".join(parts) + "\n"

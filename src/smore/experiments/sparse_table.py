@@ -1,0 +1,151 @@
+"""The sparse table: forecasts from ever fewer visible points, a run for each level of the sweep."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore import datasets
+from smore.data import Trajectories
+from smore.errors import DivergenceError
+from smore.experiments.claims import SPARSE_CLAIMS
+from smore.experiments.recipe_bench import BEST_PRESETS
+from smore.experiments.reproduction import Ledger, Measure, Row, Run
+from smore.experiments.rollout_table import SNAPSHOT, fields_beside_truth
+from smore.experiments.sparse import (
+    VISIBLE,
+    Index,
+    Level,
+    claimed_preset,
+    nested_masks,
+    planned,
+    sweep,
+)
+from smore.model import SMORE, as_trajectories
+from smore.presets import preset
+from smore.settings import Settings
+
+NAME = "sparse"
+# The level whose forecast is kept to be looked at: the first random mask of a tenth of the points.
+PANEL, PANEL_SEED = 0.1, 0
+
+LEVEL = tuple(column.name for column in fields(Level))
+SWEPT = ("visible", "placement")
+COLUMNS = tuple(name for name in LEVEL if name not in SWEPT)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where the model of a benchmark comes from.
+
+    Args:
+        name: what rows call it: the preset that the paper reports, or else the dynamics.
+        settings: of the model.
+        model: loads or fits it, once.
+    """
+
+    name: str
+    settings: Settings
+    model: Callable[[], SMORE]
+
+
+def model_source(dataset: str, path: Path | None) -> Source:
+    """The model in a file, or the paper's best for this benchmark, to be fitted when needed."""
+    if path is not None:
+        loaded = SMORE.load(path)
+        settings = loaded.surrogate_.description.settings
+        name = claimed_preset(dataset, settings) or settings.dynamics
+        return Source(name, settings, lambda: loaded)
+    name = next(each for each in BEST_PRESETS if preset(each).dataset == dataset)
+
+    @functools.cache
+    def fitted() -> SMORE:
+        return SMORE.from_preset(name).fit(datasets.load(dataset).train)
+
+    return Source(name, preset(name).settings, fitted)
+
+
+def sparse_runs(sources: Mapping[str, Source]) -> list[Run]:
+    """A run for every fraction and placement of every benchmark."""
+    levels = [dict(zip(SWEPT, level, strict=True)) for level in planned(VISIBLE, placed=True)]
+    return [
+        Run(NAME, name, source.name, source.settings.recipe, source.settings.seed, level)
+        for name, source in sources.items()
+        for level in levels
+    ]
+
+
+def sparse_ledger(results: Path) -> Ledger:
+    """The rows in `results/sparse.csv`."""
+    return Ledger(results, NAME, COLUMNS)
+
+
+def sparse_measure(ledger: Ledger, sources: Mapping[str, Source], masks: int) -> Measure:
+    """What measures a run of this table; one forecast of a snapshot is kept beside the rows.
+
+    Args:
+        sources: models by benchmark.
+        masks: random masks of each level.
+    """
+
+    def measure(run: Run) -> Row:
+        model, test = sources[run.dataset].model(), as_trajectories(datasets.load(run.dataset).test)
+        levels = sweep(
+            model,
+            test,
+            fractions=(run.variant["visible"],),
+            seeds=range(masks),
+            placed=run.variant["placement"] == "placed",
+            method="posterior",
+            claims=SPARSE_CLAIMS.get(run.model),
+        )
+        *_, level = levels  # placed sensors come after random points
+        if (level.visible, level.placement) == (PANEL, "random"):
+            test = model.surrogate_.aligned(test)
+            forecast = snapshot_from(model, test, panel_sensors(test))
+            path = sparse_fields_path(ledger.path.parent, run.dataset)
+            fields_beside_truth(test, forecast).save(path)
+        told = level.to_dict() | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
+        return {name: told[name] for name in COLUMNS}
+
+    return measure
+
+
+def level_of(row: Row) -> Level:
+    """A row as the level it was."""
+    per_mask = tuple(float(error) for error in str(row["full_mse_per_mask"]).split())
+    return Level(**{name: row[name] for name in LEVEL} | {"full_mse_per_mask": per_mask})
+
+
+def panel_sensors(test: Trajectories) -> Index:
+    """Visible points of the forecast that is kept."""
+    return nested_masks(test.sequences[0].mesh.num_points, [PANEL], PANEL_SEED)[PANEL]
+
+
+def snapshot_from(model: SMORE, test: Trajectories, sensors: Index) -> NDArray[np.floating]:
+    """(channels, points) the forecast of snapshot SNAPSHOT of the first test sequence.
+
+    Args:
+        model: a fitted model.
+        test: data as the model has them.
+        sensors: points of the first snapshot that are seen.
+    """
+    surrogate, first = model.surrogate_, test.select([0])
+    (truth,) = first.sequences
+    intervals = np.diff(truth.times)[None, : SNAPSHOT - 1]
+    try:
+        state = surrogate.infer(first.leading(1).at_points(sensors), "posterior")
+        latents = surrogate.advance(state, intervals)
+    except DivergenceError:
+        return np.full((truth.num_channels, truth.mesh.num_points), np.nan)
+    return surrogate.decode(latents[0, -1], truth.mesh)
+
+
+def sparse_fields_path(results: Path, dataset: str) -> Path:
+    """Where the forecast of one snapshot is kept."""
+    return results / f"sparse_fields_{dataset}.nc"
