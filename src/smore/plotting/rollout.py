@@ -128,13 +128,13 @@ def field_figure(
     figure.suptitle(f"{heading}, {name}: snapshot {SNAPSHOT}, forecast and error", fontsize=11)
     # Colours span the truth: a forecast that went astray must not hide it.
     low, high = float(truth.min()), float(truth.max())
-    field_scale = _draw(upper[0], "truth", first, truth, (low, high), "RdBu_r")
+    field_scale = draw_panel(upper[0], "truth", first, truth, (low, high), "RdBu_r")
     # Models differ by orders of magnitude, so errors are told by theirs.
     top = math.log10(max(high - low, LEAST_ERROR))
     for number, (title, forecast) in enumerate(forecasts.items(), start=1):
-        _draw(upper[number], title, first, forecast, (low, high), "RdBu_r")
+        draw_panel(upper[number], title, first, forecast, (low, high), "RdBu_r")
         error = np.log10(np.maximum(np.abs(forecast - truth), LEAST_ERROR))
-        error_scale = _draw(lower[number], "", first, error, (top - DECADES, top), "magma")
+        error_scale = draw_panel(lower[number], "", first, error, (top - DECADES, top), "magma")
     everything = [*upper, *lower]
     figure.colorbar(field_scale, ax=everything, shrink=0.6, label=name)
     figure.colorbar(error_scale, ax=everything, shrink=0.6, label=r"$\log_{10}$ |error|")
@@ -155,7 +155,7 @@ def _panels(where: Trajectories, count: int) -> tuple[Figure, list[Axes], list[A
     return figure, grid[::2].ravel().tolist(), grid[1::2].ravel().tolist()
 
 
-def _draw(
+def draw_panel(
     axes: Axes,
     title: str,
     where: Trajectories,
@@ -163,6 +163,7 @@ def _draw(
     limits: tuple[float, float],
     colours: str,
 ) -> ScalarMappable:
+    """A field at the places of the first sequence of `where`."""
     axes.set_title(title, fontsize=9)
     mesh = where.sequences[0].mesh
     drawn = draw_field(axes, mesh, field, where.space, limits=limits, colours=colours)

@@ -5,19 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from smore import datasets
 from smore.data import Trajectories
 from smore.experiments.rollout_table import SNAPSHOT
 from smore.experiments.sparse import Index
 from smore.experiments.sparse_table import panel_sensors, sparse_fields_path
-from smore.plotting.fields import draw_field
 from smore.plotting.panels import save_figure
-from smore.plotting.rollout import SHOWN, channel_values
+from smore.plotting.rollout import SHOWN, channel_values, draw_panel
 
 WIDTH = 3.0  # inches, of a panel
 LEAST_ERROR = 1e-30
@@ -59,29 +55,14 @@ def sparse_fields_figure(
     # Colours span the truth: a forecast that went astray must not hide it.
     low, high = float(truth.min()), float(truth.max())
     seen = f"forecast from {len(sensors):,} of {mesh.num_points:,} points"
-    _draw(panels[0], "truth", fields, truth, (low, high), "RdBu_r")
-    scale = _draw(panels[1], seen, fields, forecast, (low, high), "RdBu_r")
+    draw_panel(panels[0], "truth", fields, truth, (low, high), "RdBu_r")
+    scale = draw_panel(panels[1], seen, fields, forecast, (low, high), "RdBu_r")
     figure.colorbar(scale, ax=panels[:2].tolist(), shrink=0.85, pad=0.01)
     error = np.abs(forecast - truth)
     largest = float(np.nanmax(error)) if np.isfinite(error).any() else high - low
     limits = (0.0, max(min(largest, high - low), LEAST_ERROR))
-    scale = _draw(panels[2], "|error|, and the points seen", fields, error, limits, "magma")
+    scale = draw_panel(panels[2], "|error|, and the points seen", fields, error, limits, "magma")
     places = mesh.coords[sensors]
     panels[2].plot(places[:, across], places[:, up], ".", color="white", ms=1.2, alpha=0.7)
     figure.colorbar(scale, ax=panels[2:].tolist(), shrink=0.85, pad=0.01)
     return figure
-
-
-def _draw(
-    axes: Axes,
-    title: str,
-    where: Trajectories,
-    field: NDArray[np.floating],
-    limits: tuple[float, float],
-    colours: str,
-) -> ScalarMappable:
-    axes.set_title(title, fontsize=9)
-    mesh = where.sequences[0].mesh
-    drawn = draw_field(axes, mesh, field, where.space, limits=limits, colours=colours)
-    assert isinstance(drawn, ScalarMappable)
-    return drawn
