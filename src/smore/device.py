@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 from smore.errors import SettingsError
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device called `name`; "auto" takes CUDA, then MPS, then the CPU."""
+    """The device called `name`; "auto" takes CUDA, then MPS, then the CPU.
+
+    Processes that were launched together by torchrun take a GPU each.
+    """
     if name == "auto":
         if torch.cuda.is_available():
-            return torch.device("cuda")
+            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         if torch.backends.mps.is_available():
             return torch.device("mps")
         return torch.device("cpu")

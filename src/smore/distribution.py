@@ -53,9 +53,9 @@ class Team:
         """
         if self.size == 1:
             return
-        for dtype in {tensor.dtype for tensor in tensors}:
-            alike = [tensor for tensor in tensors if tensor.dtype == dtype]
-            self._add_up_alike(alike)
+        # In the order of the arguments, which is the same in every process.
+        for kind in dict.fromkeys((tensor.dtype, tensor.device) for tensor in tensors):
+            self._add_up_alike([each for each in tensors if (each.dtype, each.device) == kind])
 
     def _add_up_alike(self, tensors: list[Tensor]) -> None:
         """In one message: each costs time, however small."""
@@ -126,7 +126,11 @@ def team(device: torch.device) -> Iterator[Team]:
     if not is_launched():
         yield ALONE
         return
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    # Matrices that are solved with are in double precision on the CPU, wherever the decoder is.
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, timeout=TIMEOUT)
     try:
         yield Team(dist.get_rank(), dist.get_world_size())
     finally:
