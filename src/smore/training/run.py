@@ -11,6 +11,7 @@ import torch
 from smore.data import Trajectories
 from smore.distribution import team
 from smore.errors import DivergenceError, ProcessLostError
+from smore.progress import shown_passes
 from smore.settings import Settings
 from smore.surrogate import Surrogate
 from smore.training.checkpoints import EVERY_SECONDS, open_checkpoints, run_identity
@@ -65,7 +66,8 @@ def run_training(
                 training, selecting, settings, device, team=members, show_progress=shown
             )
             trained = train(prepared, device, checkpoints=kept, show_progress=shown)
-            surrogate = assemble(prepared, trained, kept.seconds)
+            with shown_passes("finishing", shown=shown):
+                surrogate = assemble(prepared, trained, kept.seconds)
         except ProcessLostError:
             kept.rescue()
             raise
