@@ -115,7 +115,7 @@ def test_claims_hold_up_to_a_factor_of_two(results, text):
     assert "at most 2 times the one claimed" in page
     assert cells(page, "**Rollout.**", "SMORE-Koopman, fast")[1] == "1.99x, holds"
     assert cells(page, "**Rollout.**", "SMORE-Koopman, paper")[1] == (
-        "2.01x, does not hold (17 of 5,000 epochs)"
+        "2.01x, trained too little to say (17 of 5,000 epochs)"
     )
     assert cells(page, "**Rollout.**", "FNO")[1] == "failed"
     assert "- `wave_fno_baseline_seed0` (failed): not a grid" in page

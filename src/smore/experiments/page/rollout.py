@@ -62,11 +62,13 @@ def _verdict(rows: Sequence[Row], dataset: str, model: str, recipe: str) -> str:
     error, claim = found.mean("full_mse"), paper_claim(dataset, model)
     if error is None or claim is None:
         return found.told("full_mse")
-    ratio = error / claim.full_mse
-    verdict = f"{times(ratio)}, {'holds' if ratio <= FACTOR else 'does not hold'}"
+    ratio, epochs = error / claim.full_mse, found.mean("epochs") or 0
+    told = f"{times(ratio)}, {'holds' if ratio <= FACTOR else 'does not hold'}"
     if recipe == "fast":
-        return verdict
-    return f"{verdict} ({found.mean('epochs') or 0:,.0f} of {CLAIMED_EPOCHS:,} epochs)"
+        return told
+    if ratio > FACTOR and epochs < CLAIMED_EPOCHS:
+        told = f"{times(ratio)}, trained too little to say"
+    return f"{told} ({epochs:,.0f} of {CLAIMED_EPOCHS:,} epochs)"
 
 
 def _winners(rows: Sequence[Row]) -> str:
