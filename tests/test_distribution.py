@@ -57,8 +57,10 @@ def fit(recipe, processes, folder):
 
 @pytest.mark.parametrize(("recipe", "processes"), [("paper", 2), ("fast", 3), ("lrlq", 4)])
 def test_processes_agree_with_one(recipe, processes, tmp_path):
-    """Gradients of the first ten steps to round-off, results to what that grows to."""
+    """Losses and gradients of ten steps to round-off, results to what that grows to."""
     one, many = fit(recipe, 1, tmp_path), fit(recipe, processes, tmp_path)
+    np.testing.assert_allclose(many["losses"], one["losses"], rtol=1e-6)
+    assert len(one["losses"]) == 10
     for alone, together in zip(one["gradients"], many["gradients"], strict=True):
         assert np.linalg.norm(together - alone) <= 1e-6 * np.linalg.norm(alone)
     np.testing.assert_allclose(many["scale"], one["scale"], rtol=1e-12)

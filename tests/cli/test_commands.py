@@ -198,3 +198,13 @@ def test_debug_shows_the_traceback(folder):
 def test_further_trajectories_belong_to_a_benchmark(folder):
     _, error = smore("evaluate", "flow.smore", "test.nc", "--further", "2", folder=folder, code=2)
     assert "--dataset" in error
+
+
+def test_a_fit_that_diverges_leaves_the_model_before_it_alone(folder, tmp_path):
+    before = (folder / "flow.smore").read_bytes()
+    (tmp_path / "flow.smore").write_bytes(before)
+    arguments = ["--decoder-rate", "1e6", "--decoder-steps", "20", "-o", tmp_path / "flow.smore"]
+    _, told = smore("fit", "flow.nc", *arguments, folder=folder, code=2)
+    assert "projection error" in told
+    assert (tmp_path / "flow.smore").read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"flow.smore", "flow.diverged.smore"}

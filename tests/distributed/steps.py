@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from smore import SMORE
 from smore.distribution import is_leader
+from smore.training import variable_projection
+from smore.training.algorithm1 import Algorithm1
 from smore.training.checkpoints import Stage
 from waves import NUM_MODES, trajectories
 
@@ -27,7 +29,7 @@ NUM_STEPS = 10
 
 
 def main(recipe: str, result: str) -> None:
-    """Keep the decoder's gradients of the first steps, and errors of the model on new data."""
+    """Keep losses and gradients of the first steps, and errors of the model on new data."""
     gradients: list[np.ndarray] = []
     usual = Stage.step
 
@@ -39,6 +41,19 @@ def main(recipe: str, result: str) -> None:
         usual(stage)
 
     Stage.step = noting
+    losses: list[float] = []
+    project, epoch = variable_projection.accumulate_projection, Algorithm1.epoch
+
+    def projecting(*arguments):
+        losses.append(project(*arguments))
+        return losses[-1]
+
+    def running(*arguments):
+        found = epoch(*arguments)
+        losses.append(found.reconstruction + found.dynamics)
+        return found
+
+    variable_projection.accumulate_projection, Algorithm1.epoch = projecting, running
     data = trajectories(8, 6, num_points=203)
     model = SMORE(**SIZES | RECIPES[recipe]).fit(data, progress=False)
     scores = model.evaluate(trajectories(3, 6, num_points=97, seed=5))
@@ -47,6 +62,7 @@ def main(recipe: str, result: str) -> None:
         np.savez(
             result,
             gradients=np.stack(gradients),
+            losses=losses[:NUM_STEPS],
             full_mse=scores.full_mse,
             residual=description.residual_variance,
             noise=description.noise_variance,

@@ -93,8 +93,11 @@ def _train(model: SMORE, output: Path, data: Any, **options: Any) -> None:
         model.fit(data, checkpoints=checkpoints, **options)
     except DivergenceError:
         if hasattr(model, "surrogate_") and is_leader():
-            model.save(output)
-            console.print(f"the last good state is in {output}", highlight=False)
+            # Not in the place of a model that may be good.
+            kept = output.with_name(f"{output.stem}.diverged{output.suffix}")
+            model.save(kept)
+            discard_checkpoints(checkpoints)
+            console.print(f"the last good state is in {kept}", highlight=False)
         raise
     except InterruptedTrainingError as stopped:
         if is_leader():

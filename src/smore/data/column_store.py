@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,7 @@ class ColumnStore:
             self._file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
         except OSError as error:
             raise self._unwritable(error) from None
+        weakref.finalize(self, self._file.close)
 
     @property
     def num_tiles(self) -> int:

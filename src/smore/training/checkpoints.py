@@ -302,5 +302,5 @@ def _require_same(path: Path, there: Mapping[str, str], here: Mapping[str, str])
     if differences:
         raise SettingsError(
             f"{path} belongs to another run: {'; '.join(differences)}. Resume with the settings "
-            "and data it was started with, or start anew without --resume"
+            f"and data it was started with, or remove {path.parent} to start anew"
         )
