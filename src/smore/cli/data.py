@@ -117,7 +117,7 @@ def summarise(trajectories: Trajectories) -> dict[str, Any]:
         "time_step": span(steps.round(12).tolist()) if len(steps) else None,
         "time_units": trajectories.clock.units or None,
         "points": span(points),
-        "meshes": len({id(sequence.mesh) for sequence in trajectories}),
+        "meshes": len(trajectories.meshes),
         "geometry": trajectories.space.geometry,
         "coordinates": list(trajectories.space.names),
         "missing_fraction": unseen / total,

@@ -103,7 +103,7 @@ def _stored_block(
 
 def _on_common_points(trajectories: Trajectories) -> Trajectories:
     """All sequences on the union of their points, where that is less work; else as they are."""
-    meshes = list({id(sequence.mesh): sequence.mesh for sequence in trajectories}.values())
+    meshes = trajectories.meshes
     if len(meshes) == 1:
         return trajectories
     every = np.concatenate([mesh.coords for mesh in meshes])

@@ -138,8 +138,7 @@ def fit_coordinate_map(trajectories: Trajectories) -> BoxMap | SphereMap:
     Raises:
         DataError: a coordinate that is the same at every point.
     """
-    meshes = {id(sequence.mesh): sequence.mesh for sequence in trajectories}.values()
-    coords = np.concatenate([mesh.reach for mesh in meshes])
+    coords = np.concatenate([mesh.reach for mesh in trajectories.meshes])
     lower, upper = coords.min(axis=0), coords.max(axis=0)
     for name, low, high in zip(trajectories.space.names, lower, upper, strict=True):
         if low == high:

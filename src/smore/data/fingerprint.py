@@ -22,13 +22,14 @@ def fingerprint(trajectories: Trajectories) -> dict[str, str]:
     """By name, so that a difference can be named: channels, snapshots, times, points, values."""
     channels = ", ".join(channel.name for channel in trajectories.channels)
     lengths = [sequence.num_snapshots for sequence in trajectories]
-    meshes = list({id(sequence.mesh): sequence.mesh for sequence in trajectories}.values())
     values, missing = zip(*map(_checksums, trajectories), strict=True)
     return {
         "channels": channels,
         "snapshots": f"{sum(lengths)} in {len(lengths)} sequences",
         "times": _digest(sequence.times for sequence in trajectories),
-        "points": _digest(np.frombuffer(mesh.digest.encode(), "u1") for mesh in meshes),
+        "points": _digest(
+            np.frombuffer(mesh.digest.encode(), "u1") for mesh in trajectories.meshes
+        ),
         "values": _digest(values),
         "missing values": _digest(missing),
     }

@@ -19,7 +19,7 @@ def shared_out(trajectories: Trajectories, team: Team) -> Trajectories:
     """
     if team.size == 1:
         return trajectories
-    meshes = list({id(sequence.mesh): sequence.mesh for sequence in trajectories}.values())
+    meshes = trajectories.meshes
     if len(meshes) > 1:
         raise DataError(
             f"processes share the points of one mesh, these sequences have {len(meshes)} different "

@@ -63,7 +63,7 @@ def stored(
 
 
 def _one_mesh(trajectories: Trajectories) -> Mesh:
-    meshes = list({id(sequence.mesh): sequence.mesh for sequence in trajectories}.values())
+    meshes = trajectories.meshes
     if len(meshes) > 1:
         raise DataError(
             f"data that stay in their file must have the same points in all sequences, these have "

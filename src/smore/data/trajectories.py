@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from smore.data.lazy import LazyFields
-from smore.data.mesh import shared_meshes
+from smore.data.mesh import Mesh, shared_meshes
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import Channel, Clock, Geometry, Space
 from smore.errors import DataError
@@ -212,6 +212,11 @@ class Trajectories:
     @property
     def num_channels(self) -> int:
         return len(self.channels)
+
+    @property
+    def meshes(self) -> list[Mesh]:
+        """The different meshes, in the order in which sequences have them."""
+        return list({id(sequence.mesh): sequence.mesh for sequence in self}.values())
 
     def select(self, indices: abc.Sequence[int] | NDArray[np.integer]) -> Trajectories:
         """The sequences `indices`, in that order."""

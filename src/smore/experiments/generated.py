@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-import zarr
 from numpy.typing import NDArray
 from pydantic import ByteSize
 
@@ -90,6 +89,8 @@ class Generated:
 
     def write(self, path: Path) -> None:
         """Write a Zarr file in chunks of rows of one snapshot."""
+        import zarr  # takes its time to load, and every command loads this module
+
         group = zarr.open_group(path, mode="w-")
         for name, values in (
             ("time", np.arange(self.snapshots)),

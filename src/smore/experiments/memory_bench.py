@@ -7,7 +7,6 @@ not depend on the number of snapshots in the first place.
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,15 +15,13 @@ import torch
 from smore import datasets
 from smore.data import Block, Trajectories
 from smore.decoder import FilterNetwork
-from smore.dynamics import draw_anchors
 from smore.experiments.fresh_process import alone, memory_rise
+from smore.experiments.one_epoch import epoch_seconds, fresh_run
 from smore.experiments.textbook import decode_snapshots
-from smore.networks import build_decoder, build_dynamics
 from smore.presets import preset
-from smore.training.algorithm1 import Algorithm1, draw_batches
+from smore.training.algorithm1 import Algorithm1
 from smore.training.preparation import Prepared, prepare
 
-TEACHER_FORCING = 0.5  # somewhere in the middle of the paper's schedule
 MEGABYTE = 10**6
 
 
@@ -77,7 +74,7 @@ def bench_memory(preset_name: str, chunk_size: int, repeats: int = 5) -> MemoryB
 def textbook_rise(preset_name: str) -> int:
     """Bytes that one minibatch takes, decoded snapshot by snapshot with all points at once."""
     prepared = _prepared(preset_name)
-    run = _run(prepared, None)
+    run = fresh_run(prepared, prepared.settings.replace(chunk_size=None))
     _warm_up(run)
     (block,) = prepared.problem.blocks
     assert isinstance(block, Block)
@@ -95,20 +92,24 @@ def textbook_rise(preset_name: str) -> int:
 
 def engine_rise(preset_name: str, chunk_size: int | None) -> int:
     """Bytes that a whole epoch of the engine takes."""
-    run = _run(_prepared(preset_name), chunk_size)
+    prepared = _prepared(preset_name)
+    run = fresh_run(prepared, prepared.settings.replace(chunk_size=chunk_size))
     _warm_up(run)
     with memory_rise() as rise:
-        _epoch(run)
+        epoch_seconds(run)
     return rise.bytes
 
 
 def engine_seconds(preset_name: str, chunk_size: int, repeats: int) -> tuple[float, float]:
     """Seconds of the fastest epoch: in chunks, and with all points at once."""
     prepared = _prepared(preset_name)
-    runs = [_run(prepared, size) for size in (chunk_size, None)]
+    runs = [
+        fresh_run(prepared, prepared.settings.replace(chunk_size=size))
+        for size in (chunk_size, None)
+    ]
     for run in runs:
-        _epoch(run)
-    seconds = [[_timed(run) for run in runs] for _ in range(repeats)]
+        epoch_seconds(run)
+    seconds = [[epoch_seconds(run) for run in runs] for _ in range(repeats)]
     chunked, unchunked = (min(column) for column in zip(*seconds, strict=True))
     return chunked, unchunked
 
@@ -120,29 +121,8 @@ def _prepared(preset_name: str) -> Prepared:
     return prepare(train, None, settings, torch.device("cpu"))
 
 
-def _run(prepared: Prepared, chunk_size: int | None) -> Algorithm1:
-    settings = prepared.settings.replace(chunk_size=chunk_size)
-    generator = torch.Generator().manual_seed(0)
-    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator)
-    dynamics = build_dynamics(settings, prepared.problem.num_channels, generator)
-    return Algorithm1(prepared.problem, decoder, dynamics, settings)
-
-
 def _warm_up(run: Algorithm1) -> None:
     """Load whatever libraries load when they are first used."""
     basis = run.decoder.basis(torch.zeros(8, run.decoder.coordinate_dim))
     (basis.offset.sum() + basis.modes.sum()).backward()
     run.decoder.zero_grad(set_to_none=True)
-
-
-def _epoch(run: Algorithm1) -> None:
-    generator = torch.Generator().manual_seed(0)
-    batches = draw_batches(run.problem.num_sequences, run.settings.batch_size, generator)
-    longest = run.problem.timeline.valid.shape[1]
-    run.epoch(batches, draw_anchors(len(batches), longest, TEACHER_FORCING, generator))
-
-
-def _timed(run: Algorithm1) -> float:
-    started = time.perf_counter()
-    _epoch(run)
-    return time.perf_counter() - started

@@ -177,13 +177,12 @@ def _count(num_points: int, visible: float) -> int:
 
 def _shared_mesh(test: Trajectories) -> Mesh:
     """The mesh of all sequences."""
-    meshes = {id(sequence.mesh): sequence.mesh for sequence in test}
-    if len(meshes) > 1:
+    mesh, *others = test.meshes
+    if others:
         raise DataError(
             "a sweep hides the same points of all sequences, so they have to be on one mesh; got "
-            f"{len(meshes)} meshes: select sequences that share one"
+            f"{1 + len(others)} meshes: select sequences that share one"
         )
-    (mesh,) = meshes.values()
     return mesh
 
 

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,11 +19,10 @@ import torch
 
 from smore.data import Trajectories
 from smore.distribution import Team, team
-from smore.dynamics import draw_anchors
 from smore.experiments.generated import Generated
-from smore.networks import build_decoder, build_dynamics
+from smore.experiments.one_epoch import epoch_seconds, fresh_run
 from smore.presets import preset_settings
-from smore.training.algorithm1 import Algorithm1, draw_batches
+from smore.training.algorithm1 import Algorithm1
 from smore.training.preparation import prepare
 
 PROCESSES = (1, 2)
@@ -56,11 +54,11 @@ class TeamBench:
 
 def bench_team(processes: Sequence[int] = PROCESSES) -> TeamBench:
     """Measure one team after the other."""
-    seconds = tuple(epoch_seconds(number) for number in processes)
+    seconds = tuple(team_seconds(number) for number in processes)
     return TeamBench(DATA.points, tuple(processes), seconds, seconds[0] / seconds[-1])
 
 
-def epoch_seconds(num_processes: int) -> float:
+def team_seconds(num_processes: int) -> float:
     """Seconds of the fastest epoch that this many processes share."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "seconds.json"
@@ -81,7 +79,7 @@ def measure(result: Path) -> None:
     device = torch.device("cpu")
     with team(device) as members:
         run = _run(members, device)
-        seconds = [_epoch(run) for _ in range(1 + EPOCHS)]
+        seconds = [epoch_seconds(run) for _ in range(1 + EPOCHS)]
         if members.leads:
             result.write_text(json.dumps(min(seconds[1:])))
 
@@ -89,20 +87,7 @@ def measure(result: Path) -> None:
 def _run(members: Team, device: torch.device) -> Algorithm1:
     data = Trajectories.from_xarray(DATA.dataset())
     prepared = prepare(data, None, SETTINGS, device, team=members)
-    settings = prepared.settings
-    generator = torch.Generator().manual_seed(settings.seed)
-    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator)
-    dynamics = build_dynamics(settings, prepared.problem.num_channels, generator)
-    return Algorithm1(prepared.problem, decoder, dynamics, settings)
-
-
-def _epoch(run: Algorithm1) -> float:
-    generator = torch.Generator().manual_seed(0)
-    batches = draw_batches(run.problem.num_sequences, run.settings.batch_size, generator)
-    anchors = draw_anchors(len(batches), run.problem.timeline.valid.shape[1], 0.5, generator)
-    started = time.perf_counter()
-    run.epoch(batches, anchors)
-    return time.perf_counter() - started
+    return fresh_run(prepared, prepared.settings)
 
 
 if __name__ == "__main__":

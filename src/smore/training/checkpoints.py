@@ -42,6 +42,16 @@ class Stateful(Protocol):
     def load_state_dict(self, state_dict: Any) -> Any: ...
 
 
+class Variables:
+    """Something whose attributes are its state: the standing of a loop."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+
 class Randomness:
     """A random generator as something with a state."""
 

@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from smore.errors import DivergenceError
-
 MOST_RETREATS = 10
 SHRINKAGE = 0.5
 
@@ -41,17 +39,14 @@ class LastGood:
         self._good = self._candidate
 
     @torch.no_grad()
-    def retreat(self, error: DivergenceError) -> None:
-        """Go back to the last good state.
-
-        Raises:
-            DivergenceError: `error`, if the training is not to go on.
-        """
+    def retreat(self) -> bool:
+        """Go back to the last good state; whether the training is to go on from there."""
         for tensor, good in zip(self.tensors, self._good, strict=True):
             tensor.copy_(good)
         if not self.backtrack or self.retreats == MOST_RETREATS:
-            raise error
+            return False
         self.retreats += 1
+        return True
 
     @property
     def factor(self) -> float:

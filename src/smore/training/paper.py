@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +13,7 @@ from smore.dynamics import LatentDynamics, draw_anchors, teacher_forcing_probabi
 from smore.errors import DivergenceError
 from smore.settings import Settings
 from smore.training.algorithm1 import Algorithm1, Losses, draw_batches
-from smore.training.checkpoints import Checkpoints, Randomness
+from smore.training.checkpoints import Checkpoints, Randomness, Variables
 from smore.training.last_good import LastGood
 from smore.training.problem import TrainingProblem
 from smore.training.selection import ForecastError
@@ -70,12 +69,9 @@ def train_paper(
         try:
             losses = run.epoch(batches, anchors)
         except DivergenceError as error:
-            divergence = _in_epoch(epoch, error)
-            try:
-                last_good.retreat(divergence)
-            except DivergenceError:
+            if not last_good.retreat():
+                divergence = _in_epoch(epoch, error)
                 break
-            divergence = None
             run.restart(last_good.factor)
             standing.epoch += 1
             continue
@@ -93,7 +89,7 @@ def train_paper(
     return _selected(run, standing, divergence)
 
 
-class _Standing:
+class _Standing(Variables):
     """Epochs done, and the best state that an evaluation stage has seen."""
 
     def __init__(self) -> None:
@@ -108,12 +104,6 @@ class _Standing:
         if error < self.lowest:  # never true for a NaN
             self.lowest, self.best_epoch = error, epoch
             self.best = [tensor.detach().clone() for tensor in run.tensors()]
-
-    def state_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
 
 
 def _in_epoch(epoch: int, error: DivergenceError) -> DivergenceError:

@@ -336,9 +336,8 @@ def _require_memory(trajectories: Trajectories, settings: Settings) -> None:
 
 
 def _shared_mesh(trajectories: Trajectories) -> Mesh | None:
-    meshes = {id(sequence.mesh): sequence.mesh for sequence in trajectories}
-    mesh = next(iter(meshes.values()))
-    return mesh if len(meshes) == 1 and mesh.num_points <= STORED_POINTS else None
+    mesh, *others = trajectories.meshes
+    return mesh if not others and mesh.num_points <= STORED_POINTS else None
 
 
 def _most_points(trajectories: Trajectories) -> int:

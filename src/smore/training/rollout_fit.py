@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +22,7 @@ from smore.dynamics import (
 )
 from smore.errors import DivergenceError
 from smore.settings import Settings
-from smore.training.checkpoints import Checkpoints, Randomness
+from smore.training.checkpoints import Checkpoints, Randomness, Variables
 from smore.training.schedule import warm_cosine
 
 WARM_UP = 20
@@ -120,7 +119,7 @@ def fit_rollouts(
     return standing.lowest
 
 
-class Standing:
+class Standing(Variables):
     """Steps done, and the best of the states that were judged on held-out data.
 
     Args:
@@ -142,12 +141,6 @@ class Standing:
     def restore(self, network: nn.Module) -> None:
         """Go back to the best state."""
         network.load_state_dict(self.best)
-
-    def state_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
 
 
 @torch.no_grad()

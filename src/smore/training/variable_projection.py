@@ -84,7 +84,8 @@ def fit_decoder(
         loss = accumulate_projection(decoder, drawn, chunk_size)
         divergence = _divergence(decoder, loss, schedule.steps)
         if divergence is not None:
-            last_good.retreat(divergence)
+            if not last_good.retreat():
+                raise divergence
             for optimizer in optimizers:
                 optimizer.state.clear()
             continue

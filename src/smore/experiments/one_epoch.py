@@ -1,0 +1,34 @@
+"""An epoch of Algorithm 1 that is only there to be measured."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from smore.dynamics import draw_anchors
+from smore.networks import build_decoder, build_dynamics
+from smore.settings import Settings
+from smore.training.algorithm1 import Algorithm1, draw_batches
+from smore.training.preparation import Prepared
+
+TEACHER_FORCING = 0.5  # somewhere in the middle of the paper's schedule
+
+
+def fresh_run(prepared: Prepared, settings: Settings) -> Algorithm1:
+    """Fresh networks on `prepared` data, the same in every process."""
+    generator = torch.Generator().manual_seed(0)
+    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator)
+    dynamics = build_dynamics(settings, prepared.problem.num_channels, generator)
+    return Algorithm1(prepared.problem, decoder, dynamics, settings)
+
+
+def epoch_seconds(run: Algorithm1) -> float:
+    """How long an epoch takes."""
+    generator = torch.Generator().manual_seed(0)
+    batches = draw_batches(run.problem.num_sequences, run.settings.batch_size, generator)
+    longest = run.problem.timeline.valid.shape[1]
+    anchors = draw_anchors(len(batches), longest, TEACHER_FORCING, generator)
+    started = time.perf_counter()
+    run.epoch(batches, anchors)
+    return time.perf_counter() - started
