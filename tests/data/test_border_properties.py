@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from smore import SMORE
@@ -437,6 +437,12 @@ def number(cell: str) -> float | None:
     separator=st.sampled_from([";", "\t"]),
     ending=st.sampled_from(["\n", "\r\n"]),
     order=st.permutations(range(4)),
+)
+@example(  # an area that no number can hold
+    rows=[("0.0", "2e175", "0.0", "0.0"), ("6e132", "0.0", "0.0", "0.0")],
+    separator=";",
+    ending="\n",
+    order=[0, 1, 2, 3],
 )
 def test_a_table_is_read_cell_by_cell_or_refused(rows, separator, ending, order):
     titles = ["x", "y", "Wärme", "日本"]

@@ -107,7 +107,10 @@ def read_observations(
     )
     present = tuple(channel for channel in channels if channel.name in columns.titles)
     groups = tuple(range(len(sequences)))
-    return validated(Trajectories(sequences, present, space, clock, groups), missing="mask")
+    try:
+        return validated(Trajectories(sequences, present, space, clock, groups), missing="mask")
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _filled_lines(path: Path) -> list[_Line]:
