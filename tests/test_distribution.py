@@ -30,6 +30,21 @@ def test_shares_are_all_of_it_and_even():
             assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
+def test_parts_are_the_shares_and_have_the_borders_of_one_process():
+    for count in (1, 7, 203, 4096):
+        borders = set()
+        for size in (1, 2, 3, 4, 5, 30):
+            for rank in range(size):
+                share = range(count)[Team(rank, size).share(count)]
+                parts = [share[part] for part in Team(rank, size).parts(count)]
+                assert [each for part in parts for each in part] == list(share)
+                assert all(parts)
+                if size == 1:
+                    borders |= {part.start for part in parts}
+                elif size <= 4:
+                    assert {part.start for part in parts} <= borders
+
+
 def test_alone_nothing_is_added():
     tensor = torch.arange(3.0)
     ALONE.add_up(tensor)
@@ -55,7 +70,9 @@ def fit(recipe, processes, folder):
         return dict(file)
 
 
-@pytest.mark.parametrize(("recipe", "processes"), [("paper", 2), ("fast", 3), ("lrlq", 4)])
+@pytest.mark.parametrize(
+    ("recipe", "processes"), [("paper", 3), ("paper", 4), ("fast", 2), ("lrlq", 4)]
+)
 def test_processes_agree_with_one(recipe, processes, tmp_path):
     """Losses and gradients of ten steps to round-off, results to what that grows to."""
     one, many = fit(recipe, 1, tmp_path), fit(recipe, processes, tmp_path)

@@ -86,6 +86,10 @@ class Block:
         """All points, if they are in memory and no more than `size`."""
         return self if size is None or size >= self.num_points else None
 
+    def parts(self) -> list[Block]:
+        """The same block in some pieces, with borders that hardly depend on the team's size."""
+        return [self.at(points) for points in self.team.parts(self.total_points)]
+
     def chunks(self, size: int | None) -> Iterator[Block]:
         """The same block in pieces of at most `size` points."""
         return counted_pass(self.cut(size), lambda chunk: chunk.num_points, self.num_points)

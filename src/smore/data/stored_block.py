@@ -97,6 +97,10 @@ class StoredBlock:
     def whole(self, size: int | None) -> None:
         """Never in memory: see `Block.whole`."""
 
+    def parts(self) -> list[StoredBlock]:
+        """In one: so many chunks that single ones do not count, see `Block.parts`."""
+        return [self]
+
     def chunks(self, size: int | None) -> Iterator[Block]:
         """Pieces of at most `size` points; the next ones are read while one is worked on."""
         for (chunk,) in chunks_together(self, size=size):

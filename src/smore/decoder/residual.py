@@ -18,6 +18,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Block
 from smore.decoder.basis import Basis
+from smore.decoder.gradient_sum import GradientSum
 from smore.decoder.network import Decoder
 from smore.distribution import common_team
 
@@ -61,21 +62,25 @@ def accumulate_reconstruction(
         The loss and its gradient with respect to `latents`.
     """
     loss = 0.0
-    latent_gradient = torch.zeros_like(latents)
+    latent_gradient = torch.zeros(latents.shape, dtype=torch.float64)
+    parameter_gradient = GradientSum(decoder)
     for block in blocks:
         codes = block.codes(latents).detach()
         scale = weights[block.snapshots].sqrt().repeat_interleave(block.num_channels)
         code_gradient = torch.zeros(codes.shape, dtype=torch.float64)
-        for chunk in block.chunks(chunk_size):
+        # Only sequences on one mesh are ever shared by processes.
+        parts = block.parts() if len(blocks) == 1 else [block]
+        for chunk in (chunk for part in parts for chunk in part.chunks(chunk_size)):
             basis = decoder.basis(chunk.coords)
             loss += backpropagate_residual(basis, chunk, codes, scale, code_gradient)
+            parameter_gradient.take()
         latent_gradient.index_add_(
-            0, block.snapshots, code_gradient.to(latents).unflatten(0, (-1, block.num_channels))
+            0, block.snapshots.cpu(), code_gradient.unflatten(0, (-1, block.num_channels))
         )
     team = common_team(blocks)
     team.add_up(latent_gradient)
-    team.add_up_gradients(decoder)
-    return team.total(loss), latent_gradient
+    parameter_gradient.give(team)
+    return team.total(loss), latent_gradient.to(latents)
 
 
 def backpropagate_residual(

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 
 from smore.decoder import Basis, FilterNetwork
+from smore.decoder.gradient_sum import GradientSum
 from smore.decoder.residual import backpropagate_residual
 from smore.distribution import common_team
 from smore.errors import DivergenceError
@@ -142,6 +143,7 @@ def accumulate_projection(
     In a team these hold nothing before.
     """
     loss = 0.0
+    gradient = GradientSum(decoder)
     for piece in pieces:
         block = piece.block
         scale = torch.full(
@@ -160,8 +162,9 @@ def accumulate_projection(
             loss += backpropagate_residual(
                 basis or decoder.basis(chunk.coords), chunk, codes, scale
             )
+            gradient.take()
     team = common_team(piece.block for piece in pieces)
-    team.add_up_gradients(decoder)
+    gradient.give(team)
     return team.total(loss)
 
 
