@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from smore.data import Mesh, Missing, Trajectories, require_snapshots
+from smore.data.calendars import calendar_of
 from smore.data.files import CSV_SUFFIX, fields_bytes
 from smore.data.numbered import numbered_fields
 from smore.data.quadrature import scattered_mesh
@@ -407,7 +408,9 @@ class SMORE:
         """Times as the training data tell them -> numbers."""
         clock = self.surrogate_.description.clock
         given = np.asarray(times)
-        if clock.kind == "datetime" and given.dtype.kind in "UO":
+        if clock.kind == "datetime" and given.dtype.kind == "U":
+            given = clock.read(np.atleast_1d(given))
+        elif clock.kind == "datetime" and given.dtype.kind == "O" and calendar_of(given) is None:
             given = given.astype("datetime64[us]")
         return np.atleast_1d(clock.to_numbers(given))
 

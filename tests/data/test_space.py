@@ -75,5 +75,5 @@ def test_times_of_another_kind_are_refused() -> None:
     clock, _ = Clock.from_values(np.array(["2000-01-01"], "M8[D]"))
     with pytest.raises(DataError, match=r"expected datetime values as before, got number"):
         clock.to_numbers([1.0])
-    with pytest.raises(DataError, match=r"datetime64 or timedelta64, got object"):
+    with pytest.raises(DataError, match=r"or cftime dates, got object"):
         Clock.from_values(np.array([object()]))

@@ -78,7 +78,7 @@ def test_gaps_are_fine_but_not_everywhere() -> None:
         ),
         ("times", [0.0, np.nan, 1.0], r"sequence 0 must be finite, time index 1 is nan"),
         ("times", [0.0, 1.0], r"sequence 0 has 2 times and fields \(3, 2, 4\)"),
-        ("times", ["a", "b", "c"], r"numbers, datetime64 or timedelta64"),
+        ("times", ["a", "b", "c"], r"numbers, datetime64, timedelta64 or cftime"),
         ("times", [[0.0, 1.0, 2.0]] * 3, r"each of 2 sequences, got 3"),
         ("coords", np.zeros((5, 2)), r"has 5 coordinates and fields \(3, 2, 4\).* at 4 points"),
         (

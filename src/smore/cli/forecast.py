@@ -157,7 +157,7 @@ def parse_times(text: str, clock: Clock) -> NDArray[np.generic]:
     """Times as the user writes them, on the model's clock."""
     try:
         if clock.kind == "datetime":
-            return np.array(text.split(","), dtype="datetime64[us]")
+            return clock.read(text.split(","))
         if ":" in text:
             start, stop, step = map(float, text.split(":"))
             if not step > 0 or stop < start:
@@ -172,4 +172,6 @@ def parse_times(text: str, clock: Clock) -> NDArray[np.generic]:
         return values
     except ValueError:
         kind = "ISO dates" if clock.kind == "datetime" else "numbers, or START:STOP:STEP"
+        if clock.calendar is not None:
+            kind += f" of the calendar '{clock.calendar}'"
         raise SettingsError(f"--times takes {kind} separated by commas, got {text!r}") from None

@@ -245,11 +245,14 @@ def _time(cell: str, clock: Clock) -> float:
     if clock.kind != "datetime":
         return _number(cell, f"the model tells times as numbers in {clock.units or 'its units'}")
     try:
+        if clock.calendar is not None:
+            return float(clock.to_numbers(clock.read([cell]))[0])
         moment = datetime.fromisoformat(cell)
     except ValueError:
+        of_calendar = "" if clock.calendar is None else f" of the calendar '{clock.calendar}'"
         raise DataError(
             f"expected an ISO date such as {clock.reference}, got {_told(cell)}; the model tells "
-            "times as dates"
+            f"times as dates{of_calendar}"
         ) from None
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
