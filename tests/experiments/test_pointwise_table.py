@@ -106,7 +106,7 @@ def test_rows_have_the_paper_beside_them(alone, tmp_path):
     ledger = pointwise_ledger(tmp_path)
     whole, chunked = work_through(ledger, runs, pointwise_measure(9), lambda _: None)
     assert [(each.chunk_size, each.epochs, each.recipe) for each in asked] == [
-        (None, 9, "paper"),
+        (4096, 9, "paper"),
         (64, 9, "paper"),
     ]
     assert (asked[0].rank, asked[0].latent_dim) == (18, 72)

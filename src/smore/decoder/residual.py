@@ -11,7 +11,7 @@ on the number of snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -56,7 +56,8 @@ def accumulate_reconstruction(
         blocks: the data.
         latents: (snapshots, channels, p) latent table.
         weights: (snapshots,) weight of each entry of a snapshot.
-        chunk_size: points decoded at once (Algorithm 2); the result does not depend on it.
+        chunk_size: points decoded at once (Algorithm 2); the result does not depend on it. None
+            leaves it open, a number as large as that of all points makes them one chunk.
 
     Returns:
         The loss and its gradient with respect to `latents`.
@@ -68,9 +69,7 @@ def accumulate_reconstruction(
         codes = block.codes(latents).detach()
         scale = weights[block.snapshots].sqrt().repeat_interleave(block.num_channels)
         code_gradient = torch.zeros(codes.shape, dtype=torch.float64)
-        # Only sequences on one mesh are ever shared by processes.
-        parts = block.parts() if len(blocks) == 1 else [block]
-        for chunk in (chunk for part in parts for chunk in part.chunks(chunk_size)):
+        for chunk in _team_chunks(blocks, block, chunk_size):
             basis = decoder.basis(chunk.coords)
             loss += backpropagate_residual(basis, chunk, codes, scale, code_gradient)
             parameter_gradient.take()
@@ -81,6 +80,18 @@ def accumulate_reconstruction(
     team.add_up(latent_gradient)
     parameter_gradient.give(team)
     return team.total(loss), latent_gradient.to(latents)
+
+
+def _team_chunks(
+    blocks: Sequence[AnyBlock], block: AnyBlock, chunk_size: int | None
+) -> Iterator[Block]:
+    """Chunks of `block` that one to four processes have in common, unless all points are asked for.
+
+    Only sequences on one mesh are ever shared by processes.
+    """
+    shared = len(blocks) == 1 and (chunk_size is None or chunk_size < block.total_points)
+    for part in block.parts() if shared else [block]:
+        yield from part.chunks(chunk_size)
 
 
 def backpropagate_residual(

@@ -74,7 +74,7 @@ def bench_memory(preset_name: str, chunk_size: int, repeats: int = 5) -> MemoryB
 def textbook_rise(preset_name: str) -> int:
     """Bytes that one minibatch takes, decoded snapshot by snapshot with all points at once."""
     prepared = _prepared(preset_name)
-    run = fresh_run(prepared, prepared.settings.replace(chunk_size=None))
+    run = fresh_run(prepared, prepared.settings.replace(chunk_size=prepared.num_points))
     _warm_up(run)
     (block,) = prepared.problem.blocks
     assert isinstance(block, Block)
@@ -91,8 +91,9 @@ def textbook_rise(preset_name: str) -> int:
 
 
 def engine_rise(preset_name: str, chunk_size: int | None) -> int:
-    """Bytes that a whole epoch of the engine takes."""
+    """Bytes that a whole epoch of the engine takes, by default with all points at once."""
     prepared = _prepared(preset_name)
+    chunk_size = chunk_size or prepared.num_points
     run = fresh_run(prepared, prepared.settings.replace(chunk_size=chunk_size))
     _warm_up(run)
     with memory_rise() as rise:
@@ -105,7 +106,7 @@ def engine_seconds(preset_name: str, chunk_size: int, repeats: int) -> tuple[flo
     prepared = _prepared(preset_name)
     runs = [
         fresh_run(prepared, prepared.settings.replace(chunk_size=size))
-        for size in (chunk_size, None)
+        for size in (chunk_size, prepared.num_points)
     ]
     for run in runs:
         epoch_seconds(run)

@@ -35,7 +35,7 @@ MEGABYTE = 10**6
 
 # Points that are decoded at once.
 ALL, PAPER_CHUNK, OUR_CHUNK = "all", 64, 512
-CHUNKS: dict[str | int, int | None] = {ALL: None, PAPER_CHUNK: PAPER_CHUNK, OUR_CHUNK: OUR_CHUNK}
+CHUNKS: dict[str | int, int] = {ALL: 64 * 64, PAPER_CHUNK: PAPER_CHUNK, OUR_CHUNK: OUR_CHUNK}
 
 
 @dataclass(frozen=True)

@@ -62,13 +62,13 @@ def draw_rollouts(results: Path) -> list[Path]:
 
 
 def mean_errors(rows: Sequence[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
-    """Errors of each step by (model, recipe), the mean over seeds."""
+    """Errors of each step by (model, recipe) in the table's order, the mean over seeds."""
     found: dict[tuple[str, str], list[list[float]]] = {}
     for row in rows:
         if row["status"] == "done":
             steps = [float(error) for error in str(row["per_step_mse"]).split()]
             found.setdefault((row["model"], row["recipe"]), []).append(steps)
-    return {which: np.mean(steps, axis=0) for which, steps in found.items()}
+    return {which: np.mean(found[which], axis=0) for which in VARIANTS if which in found}
 
 
 def per_snapshot_figure(
