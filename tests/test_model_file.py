@@ -112,6 +112,23 @@ def test_a_description_that_contradicts_itself_is_refused(changes, named, load):
     assert str(told.value).isprintable()
 
 
+def test_what_was_never_observed_is_there_if_the_description_says_so(load):
+    seen = torch.ones(2, 40, dtype=torch.uint8)
+    seen[0, :3], seen[1, 5] = 0, 255  # no file of ours has such a byte, but it is not 0
+
+    def describe(told):
+        told["mesh"]["has_unseen"] = True
+
+    found = load({"mesh.seen": seen}, describe).surrogate_.seen
+    assert found.tolist() == (seen > 0).tolist()
+    with pytest.raises(ModelFileError, match=r"no tensor 'mesh\.seen', expected uint8.*\(2, 40\)"):
+        load(describe=describe)
+    with pytest.raises(ModelFileError, match=r"tensor 'mesh\.seen' that no such model has"):
+        load({"mesh.seen": seen})
+    with pytest.raises(ModelFileError, match=r"'mesh\.seen' has bool.*expected uint8"):
+        load({"mesh.seen": seen.bool()}, describe)
+
+
 @pytest.mark.parametrize("name", ["latent_dim", "hidden_dim", "time_scale", "rank"])
 def test_a_choice_that_was_not_made_is_refused(name, load):
     with pytest.raises(ModelFileError, match=f"{name} was not chosen"):

@@ -42,13 +42,20 @@ class TrainingRecord(BaseModel):
 
 
 class MeshLayout(BaseModel):
-    """How the stored points of the training mesh form an array."""
+    """How the stored points of the training mesh form an array.
+
+    Attributes:
+        dims, shape, coordinate_dims: as in `Mesh`.
+        has_unseen: whether a channel was never observed at some of the points; which ones is stored
+            beside them.
+    """
 
     model_config = STORED
 
     dims: StoredTuple[str]
     shape: StoredTuple[int]
     coordinate_dims: StoredTuple[StoredTuple[str]]
+    has_unseen: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -12,7 +12,7 @@ from torch import Tensor
 from smore.data import Channel, Clock, Mesh, Sequence, Trajectories
 from smore.errors import DataError
 from smore.inference import LatentState
-from smore.lazy_forecast import Fields, lazily_decoded, lazy_deviations
+from smore.lazy_forecast import Fields, blanked, lazily_decoded, lazy_deviations
 from smore.surrogate import Surrogate
 
 
@@ -26,6 +26,9 @@ def forecast_dataset(
     lazy: bool = False,
 ) -> xr.Dataset:
     """Fields at `instants`, each sequence on its mesh; with standard deviations where known.
+
+    NaN at points of the training mesh at which a channel was never observed: whatever the decoder
+    says there, nothing has taught it.
 
     Args:
         surrogate: the model.
@@ -56,17 +59,24 @@ def forecast_dataset(
 
 def _decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:
     """Fields of latents (states, times, channels, p)."""
-    return [surrogate.decode(each, mesh) for each, mesh in zip(latents, meshes, strict=True)]
+    return [
+        blanked(surrogate.decode(each, mesh), surrogate.seen_on(mesh))
+        for each, mesh in zip(latents, meshes, strict=True)
+    ]
 
 
 def _deviations(
     surrogate: Surrogate, covariances: Tensor, meshes: list[Mesh], growth: Tensor | None
 ) -> list[Fields]:
     """Standard deviations of covariances (states or 1, times, channels, p, p)."""
+
+    def deviate(each: Tensor, mesh: Mesh) -> NDArray[np.float32]:
+        return blanked(surrogate.deviation(each, mesh, growth), surrogate.seen_on(mesh))
+
     if len(covariances) == 1 and all(mesh is meshes[0] for mesh in meshes):
-        return [surrogate.deviation(covariances[0], meshes[0], growth)] * len(meshes)
+        return [deviate(covariances[0], meshes[0])] * len(meshes)
     each = covariances.expand(len(meshes), *covariances.shape[1:])
-    return [surrogate.deviation(*pair, growth) for pair in zip(each, meshes, strict=True)]
+    return [deviate(*pair) for pair in zip(each, meshes, strict=True)]
 
 
 def _with_deviations(

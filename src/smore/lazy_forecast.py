@@ -26,10 +26,11 @@ Fields = NDArray[np.float32] | FileFields
 def lazily_decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:
     """Fields of latents (states, times, channels, p), each on its mesh, which is the same."""
     mesh = _one_mesh(meshes)
+    seen = surrogate.seen_on(mesh)
     surrogate.warn_outside([mesh])
 
     def decode(points: slice) -> NDArray[np.float32]:
-        return surrogate.decode_part(latents, mesh, points)
+        return blanked(surrogate.decode_part(latents, mesh, points), seen, points)
 
     return _in_slabs(decode, latents.shape[:3], mesh, len(meshes))
 
@@ -39,12 +40,29 @@ def lazy_deviations(
 ) -> list[Fields]:
     """Standard deviations of covariances (states or 1, times, channels, p, p)."""
     mesh = _one_mesh(meshes)
+    seen = surrogate.seen_on(mesh)
 
     def deviate(points: slice) -> NDArray[np.float32]:
-        return surrogate.deviation_part(covariances, mesh, points, growth)
+        deviations = surrogate.deviation_part(covariances, mesh, points, growth)
+        return blanked(deviations, seen, points)
 
     found = _in_slabs(deviate, covariances.shape[:3], mesh, len(meshes))
     return found * (len(meshes) // len(found))
+
+
+def blanked(
+    fields: NDArray[np.float32], seen: NDArray[np.bool_] | None, points: slice = slice(None)
+) -> NDArray[np.float32]:
+    """`fields` (..., channels, some points) with NaN where the model has never seen a value.
+
+    Args:
+        fields: they are changed.
+        seen: see `Surrogate.seen_on`.
+        points: which points of the mesh these are.
+    """
+    if seen is not None:
+        fields[..., ~seen[:, points]] = np.nan
+    return fields
 
 
 def _in_slabs(

@@ -183,7 +183,8 @@ class SMORE:
 
         Returns:
             A Dataset with the channels, units and coordinates of the training data; the standard
-            deviation of channel `u` is called `u_std`.
+            deviation of channel `u` is called `u_std`. On the training mesh both are NaN where no
+            training snapshot has a value of the channel, on land for instance.
         """
         surrogate = self._fitted()
         if isinstance(observations, LatentState):
@@ -287,7 +288,8 @@ class SMORE:
             count: number of sensors.
             candidates: where the field is wanted, a mesh or coordinates (points, dim); by default
                 the training mesh.
-            allowed: (candidates,) at which of them a sensor may stand; by default at all.
+            allowed: (candidates,) at which of them a sensor may stand; by default at all. On
+                the training mesh no sensor stands where the training data never have a value.
             channels: what every sensor measures; by default all channels.
             noise: standard deviation of the instruments, see `infer`; by default they are exact.
             seed: of the random placements compared with.

@@ -19,6 +19,7 @@ from smore.model_tensors import (
     DECODER,
     DYNAMICS,
     PRIOR,
+    SEEN,
     hollow_networks,
     named_part,
     num_priors,
@@ -79,6 +80,8 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
             "mesh.coords": torch.tensor(mesh.coords),
             "mesh.weights": torch.tensor(mesh.weights),
         }
+    if surrogate.seen is not None:
+        tensors[SEEN] = torch.tensor(surrogate.seen, dtype=torch.uint8)
     text = StoredText(description=surrogate.description, claims=certificate.claims)
     save_file(path, tensors, text.model_dump_json())
 
@@ -119,6 +122,7 @@ def _surrogate(tensors: dict[str, Tensor], stored: StoredText) -> Surrogate:
         _error(tensors, description),
         description,
         _mesh(tensors, description),
+        tensors[SEEN].bool().numpy() if SEEN in tensors else None,
         Certificate(
             stored.claims,
             tensors["certificate.centre"].numpy(),

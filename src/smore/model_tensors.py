@@ -19,6 +19,8 @@ from smore.networks import build_decoder, build_dynamics
 from smore.settings import Settings
 
 DECODER, DYNAMICS, PRIOR = "decoder.", "dynamics.", "prior."
+# As bytes: what a forged file has for booleans may be neither true nor false.
+SEEN = "mesh.seen"
 
 _SIZES = ("latent_dim", "hidden_dim", "rank", "dynamics_hidden_dim")
 
@@ -108,6 +110,8 @@ def _expected_beside_networks(
         num_points = description.mesh.num_points
         expected["mesh.coords"] = real(num_points, description.space.dim)
         expected["mesh.weights"] = real(num_points)
+        if description.mesh.has_unseen:
+            expected[SEEN] = _Expected(torch.uint8, (num_channels, num_points))
     return expected
 
 

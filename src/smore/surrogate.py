@@ -66,6 +66,8 @@ class Surrogate:
         error: what the model gets wrong even when it knows the state.
         description: settings, units, normalisation, training record.
         mesh: the training mesh, if all sequences shared one of moderate size.
+        seen: (channels, points of `mesh`) at which some training snapshot has a value; None where
+            that is all of them, or there is no mesh.
         certificate: what has been proved about the dynamics as they are iterated.
     """
 
@@ -75,6 +77,7 @@ class Surrogate:
     error: ModelError
     description: Description
     mesh: Mesh | None
+    seen: NDArray[np.bool_] | None
     certificate: Certificate
 
     @property
@@ -274,6 +277,12 @@ class Surrogate:
                 ForecastRangeWarning,
                 stacklevel=3,
             )
+
+    def seen_on(self, mesh: Mesh) -> NDArray[np.bool_] | None:
+        """`seen`, if `mesh` has the points of the training mesh; else None: nothing is known."""
+        if self.seen is None or self.mesh is None or not self.mesh.same_points(mesh):
+            return None
+        return self.seen
 
     def decode(self, latents: Tensor, mesh: Mesh) -> NDArray[np.float32]:
         """Fields (..., channels, points) in the data's units from latents (..., channels, p)."""

@@ -89,6 +89,15 @@ def test_equal_meshes_have_equal_digests():
     assert digests == [mesh_of(kind).digest for kind in KINDS]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_points_are_known_however_they_are_held(kind):
+    mesh = mesh_of(kind)
+    assert mesh.same_points(Mesh.scattered(mesh.coords, 2 * mesh.weights))
+    assert not mesh.same_points(mesh.subset(np.arange(23)))
+    assert not mesh.same_points(mesh.subset(np.arange(24)[::-1]))
+    assert not mesh.same_points(Mesh.scattered(mesh.coords[:, :2], mesh.weights))
+
+
 def test_repeated_points_are_not_surely_distinct():
     assert mesh_of("grid").surely_distinct
     data = dataset("grid")

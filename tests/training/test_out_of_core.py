@@ -189,12 +189,18 @@ def test_a_model_from_a_file_is_the_model_from_memory(recipe, data, tmp_path):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_land_is_left_out_alike(tmp_path):
     wet = flow()
-    data = both(wet.where((wet["x"] < 0.2) | (wet["y"] > 0.7)), tmp_path, missing="mask")
+    sea = ((wet["x"] < 0.2) | (wet["y"] > 0.7)).transpose("y", "x")
+    data = both(wet.where(sea), tmp_path, missing="mask")
     options = {"decoder_steps": 3, "dynamics_steps": 2, "latent_dim": DIM, "hidden_dim": 16}
     models = [SMORE(**options).fit(each, progress=False) for each in data]
     scores = [model.evaluate(each) for model, each in zip(models, data, strict=True)]
     assert scores[1].full_mse == pytest.approx(scores[0].full_mse, rel=1e-3)
     assert scores[1].persistence_mse == pytest.approx(scores[0].persistence_mse, rel=1e-6)
+    for model, each in zip(models, data, strict=True):
+        forecast = model.forecast(each, [3.0, 4.0])
+        for name in ("u0", "u1_std"):
+            known = np.broadcast_to(sea, forecast[name].shape)
+            np.testing.assert_array_equal(np.isfinite(forecast[name]), known)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -168,6 +168,12 @@ class Mesh:
         """Values of one coordinate along `coordinate_dims[coordinate]` only."""
         return self.axes[coordinate]
 
+    def same_points(self, other: Mesh) -> bool:
+        """Whether `other` has these points in this order, however they are held and weighted."""
+        return self is other or (
+            self.num_points == other.num_points and np.array_equal(self.coords, other.coords)
+        )
+
     @cached_property
     def digest(self) -> str:
         """A text that tells other points and weights from these."""

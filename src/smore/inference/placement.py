@@ -46,8 +46,8 @@ BLOCK = 16
 class Placement:
     """Chosen sensors, and what they promise; errors are mean squares in normalised units.
 
-    An error is the posterior variance of the field, averaged over all candidates and channels,
-    observed or not.
+    An error is the posterior variance of the field, averaged over all channels, observed or not,
+    and over all candidates at which the field is wanted.
 
     Args:
         points: (count,) indices into the candidates, the most informative first: its first n are a
@@ -221,6 +221,7 @@ def place_sensors(
     count: int,
     *,
     allowed: Tensor | None = None,
+    wanted: Tensor | None = None,
     generator: torch.Generator,
 ) -> Placement:
     """The `count` candidates whose sensors tell most about the state: D-optimal, by exchanges.
@@ -237,8 +238,9 @@ def place_sensors(
         noise: (channels,) variance of an observed value about the decoder, normalised units; inf
             for a channel that sensors do not observe.
         count: number of sensors.
-        allowed: (candidates,) boolean, where a sensor may stand; None for everywhere. The field is
-            wanted at all candidates in any case.
+        allowed: (candidates,) boolean, where a sensor may stand; None for everywhere.
+        wanted: (candidates,) boolean, where the field is wanted; None for everywhere, whether a
+            sensor may stand there or not.
         generator: the source of the random placements compared with, on the CPU.
 
     Raises:
@@ -249,8 +251,9 @@ def place_sensors(
     open_points = torch.arange(len(modes)) if allowed is None else allowed.cpu().nonzero()[:, 0]
     _check(noise, count, len(open_points))
     candidates = Candidates(modes[open_points], noise.rsqrt())
-    # The mean over candidates of (J₀ v)² is ‖triangle v‖².
-    triangle = torch.linalg.qr(modes / len(modes) ** 0.5, mode="r").R
+    field = modes if wanted is None else modes[wanted]
+    # The mean over these candidates of (J₀ v)² is ‖triangle v‖².
+    triangle = torch.linalg.qr(field / len(field) ** 0.5, mode="r").R
 
     def error(points: Sequence[int]) -> float:
         known, _ = candidates.learn(root, points)

@@ -32,7 +32,7 @@ class SensorPlan:
     """Sensors in the user's terms, the most informative first.
 
     Errors are mean squares over all candidates and channels, in normalised units, of the field
-    that the decoder can represent.
+    that the decoder can represent. Points at which it has never seen a value do not count.
 
     Args:
         coords: (count, dim) where they stand, in the user's units.
@@ -137,7 +137,8 @@ def plan_sensors(
         surrogate: the trained model.
         count: number of sensors.
         candidates: where the field is wanted; any points, on the training mesh or not.
-        allowed: (candidates,) where a sensor may stand; None for everywhere.
+        allowed: (candidates,) where a sensor may stand; None for everywhere. In any case the model
+            has to have seen there what the sensor measures, as far as that is known.
         channels: what every sensor measures; by default all channels.
         noise: standard deviation of the instrument for each of `channels`, in the data's units,
             beside the scatter of the data about the decoder; by default none.
@@ -154,12 +155,16 @@ def plan_sensors(
     known = tuple(channel.name for channel in description.channels)
     observed = known if channels is None else tuple(channels)
     variance = _value_variance(surrogate, known, observed, noise)
+    seen = surrogate.seen_on(candidates)
+    if seen is not None:
+        allowed = _seen_places(seen[variance.isfinite().numpy()], allowed, observed)
     placement = place_sensors(
         _modes(surrogate, candidates.coords),
         surrogate.prior,
         variance,
         count,
         allowed=None if allowed is None else torch.as_tensor(allowed),
+        wanted=None if seen is None else torch.as_tensor(seen.any(axis=0)),
         generator=torch.Generator().manual_seed(seed),
     )
     if placement.prior_error == 0:
@@ -280,6 +285,27 @@ def _check_places(candidates: Mesh, allowed: NDArray[np.bool_] | None, space: Sp
             f"a sensor is allowed at none of the {candidates.num_points} candidates, which have "
             f"{extent}; allow a larger region"
         )
+
+
+def _seen_places(
+    seen: NDArray[np.bool_], allowed: NDArray[np.bool_] | None, channels: Sequence[str]
+) -> NDArray[np.bool_]:
+    """The candidates among those allowed at which all channels that are measured were seen.
+
+    Elsewhere nothing has taught the model what a value would mean.
+
+    Args:
+        seen: (channels that are measured, candidates).
+        allowed: (candidates,), None for all.
+        channels: the names of those that are measured.
+    """
+    places = np.logical_and.reduce(seen if allowed is None else [*seen, allowed])
+    if not places.any():
+        raise DataError(
+            f"the training data have {' and '.join(channels)} at none of the candidates where a "
+            "sensor is allowed; allow others, or measure fewer channels"
+        )
+    return places
 
 
 def _value_variance(

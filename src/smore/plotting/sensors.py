@@ -23,7 +23,7 @@ LINE_SIZE = (6.0, 3.4)
 def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
     """Posterior standard deviation on `mesh` from the plan's sensors and from random ones.
 
-    Of the field of the first channel that they measure; both on one scale.
+    Of the field of the first channel that they measure, where it was ever seen; both on one scale.
     """
     description = surrogate.description
     require_drawable(description.space)
@@ -37,8 +37,12 @@ def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
         field_deviation(surrogate, coords, plan.variance, channel.name, mesh.coords)
         for coords in kinds.values()
     ]
+    seen = surrogate.seen_on(mesh)
+    if seen is not None:
+        number = description.channels.index(channel)
+        deviations = [np.where(seen[number], each, np.nan) for each in deviations]
     titles = [
-        f"{kind}\nrms {np.sqrt(np.mean(deviation**2)):.3g} {units}".rstrip()
+        f"{kind}\nrms {np.sqrt(np.nanmean(deviation**2)):.3g} {units}".rstrip()
         for kind, deviation in zip(kinds, deviations, strict=True)
     ]
     if mesh.dim == 1:
@@ -102,7 +106,7 @@ def _maps(
         figsize=(2 * PANEL_WIDTH + 1.0, PANEL_WIDTH * ratio + 0.9), layout="constrained"
     )
     panels: list[Axes] = list(figure.subplots(1, 2))
-    largest = max(float(np.max(deviations)), 1e-30)
+    largest = max(float(np.nanmax(deviations)), 1e-30)
     drawn = None
     for axes, deviation, places, title in zip(panels, deviations, sensors, titles, strict=True):
         drawn = draw_field(axes, mesh, deviation, space, limits=(0.0, largest), colours="magma")

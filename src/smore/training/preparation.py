@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from smore.data import (
@@ -21,6 +22,7 @@ from smore.data import (
     require_snapshots,
     stored,
 )
+from smore.data.seen import seen_points
 from smore.data.sharing import shared_out
 from smore.decoder import Decoder
 from smore.decoder.residual import squared_errors
@@ -192,9 +194,14 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     growth = 1 + left_out.excess / residual.clamp(min=LEAST_NOISE)
     noise = torch.maximum(_noise(prepared, trained), residual)
     model_error = _model_error(prepared, trained, priors[0], left_out)
-    mesh, layout = prepared.mesh, None
+    mesh, layout, seen = prepared.mesh, None, _seen(prepared)
     if mesh is not None:
-        layout = MeshLayout(dims=mesh.dims, shape=mesh.shape, coordinate_dims=mesh.coordinate_dims)
+        layout = MeshLayout(
+            dims=mesh.dims,
+            shape=mesh.shape,
+            coordinate_dims=mesh.coordinate_dims,
+            has_unseen=seen is not None,
+        )
     description = Description(
         settings=settings,
         channels=trajectories.channels,
@@ -224,7 +231,18 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     )
     dynamics = trained.dynamics.to("cpu", torch.float64)
     certificate = certify_dynamics(dynamics, latents.numpy(), _stepping(prepared))
-    return Surrogate(trained.decoder, dynamics, priors, model_error, description, mesh, certificate)
+    return Surrogate(
+        trained.decoder, dynamics, priors, model_error, description, mesh, seen, certificate
+    )
+
+
+def _seen(prepared: Prepared) -> NDArray[np.bool_] | None:
+    """See `Surrogate`."""
+    if prepared.mesh is None:
+        return None
+    here = torch.tensor(seen_points(prepared.trajectories).T, dtype=torch.uint8)
+    everywhere = prepared.team.gather(here).bool().numpy()  # ranks have the points in their order
+    return None if everywhere.all() else np.ascontiguousarray(everywhere.T)
 
 
 def _model_error(
