@@ -1,12 +1,17 @@
 """Files are written whole or not at all, and what cannot be read is said so."""
 
+import errno
+import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from smore.data import Trajectories
+from smore.data.files import save_dataset
 from smore.errors import DataError
 
 
@@ -37,6 +42,53 @@ def test_an_interrupted_write_leaves_the_older_file(
         trajectories.leading(1).save(path)
     assert list(tmp_path.iterdir()) == [path]
     assert Trajectories.open(path).sequences[0].num_snapshots == 4
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_disk_without_room_is_refused_before_writing(
+    scattered: xr.Dataset, lazy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.nc"
+    dataset = scattered.chunk(sequence=1) if lazy else scattered
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5000))
+    told = rf"{path} cannot be written: it takes \d+\.\dKiB, and 4\.9KiB are free there; make room"
+    with pytest.raises(DataError, match=told):
+        save_dataset(dataset, path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_netcdf_file_takes_no_more_than_is_asked_for(
+    scattered: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = xr.merge([scattered.rename({"u": f"u{number}"}) for number in range(40)])
+    for number, dataset in enumerate([scattered, many, many.chunk(sequence=1)]):
+        path = tmp_path / f"{number}.nc"
+        save_dataset(dataset, path)
+        size = path.stat().st_size
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, size=size: SimpleNamespace(free=size))
+        with pytest.raises(DataError, match="make room"):
+            save_dataset(dataset, path)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_a_failing_write_names_the_file(
+    scattered: xr.Dataset, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"data{suffix}"
+
+    def full(_: xr.Dataset, target: Path, **__: object) -> None:
+        target.mkdir()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(xr.Dataset, "to_netcdf", full)
+    monkeypatch.setattr(xr.Dataset, "to_zarr", full)
+    with pytest.raises(DataError, match=f"{path} cannot be written: No space left on device; make"):
+        save_dataset(scattered, path)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=rf"file/data\{suffix} cannot be written: "):
+        save_dataset(scattered, tmp_path / "file" / path.name)
 
 
 def test_values_stay_when_the_file_is_gone(scattered: xr.Dataset, tmp_path: Path) -> None:

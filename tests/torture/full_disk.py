@@ -20,10 +20,13 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import originals
+import xarray as xr
 from outcomes import Case, Outcome, judge, refusal
 
-from smore.errors import ModelFileError
+from smore.data.files import open_dataset, save_dataset
+from smore.errors import DataError, ModelFileError
 from smore.storage import CHECKPOINT, load_file
 
 ASKED = "previous file intact every time, no temporary file left, message names the path"
@@ -43,6 +46,7 @@ def check(count: int, seed: int, folder: Path) -> Outcome:
     cases.append(("EIO in the sync of the folder", partial(_unsynced_folder, place, seed)))
     if mounts:
         cases += [*_full(count, seed, folder / "mounted"), *_read_only(seed, folder / "mounted")]
+        cases += _full_of_data(count, seed, folder / "mounted")
     ways = "file size limit, failing calls" + (", full disk, read-only disk" if mounts else "")
     return judge("failing saves", ASKED, cases, ways=ways)
 
@@ -68,6 +72,15 @@ def _full(count: int, seed: int, place: Path) -> Iterator[Case]:
     for number in range(count):
         room = number * size // count
         yield f"disk full after {room} bytes", partial(_on_full_disk, place, seed, room)
+
+
+def _full_of_data(count: int, seed: int, place: Path) -> Iterator[Case]:
+    """A file system with room for part of a forecast."""
+    for number in range(count):
+        room = number * 8 * SIZE // (2 * count)
+        for suffix in (".nc", ".zarr"):
+            told = f"{suffix} file, disk full after {room} bytes"
+            yield told, partial(_data_on_full_disk, place, seed, room, suffix)
 
 
 def _read_only(seed: int, place: Path) -> Iterator[Case]:
@@ -159,18 +172,32 @@ def _mounted(place: Path, size: int) -> Iterator[Path]:
 
 
 def _on_full_disk(place: Path, seed: int, room: int) -> str | None:
-    # Room for the previous file and part of the next; what else is there takes the rest.
     with _mounted(place, 16 * 4 * SIZE) as folder:
+        return _case(folder, seed, partial(_filled, place, room))
 
-        @contextmanager
-        def filled() -> Iterator[None]:
-            with tempfile.NamedTemporaryFile(dir=place) as ballast:
-                space = os.statvfs(place)
-                ballast.write(bytes(space.f_bavail * space.f_frsize - room))
-                ballast.flush()
-                yield
 
-        return _case(folder, seed, filled)
+def _data_on_full_disk(place: Path, seed: int, room: int, suffix: str) -> str | None:
+    chance = np.random.default_rng(seed)
+    small, large = (xr.Dataset({"u": ("x", chance.normal(size=n))}) for n in (10, SIZE))
+    with _mounted(place, 16 * 4 * SIZE) as folder:
+        path = folder / f"forecast{suffix}"
+        save_dataset(small, path)
+        with _filled(place, room):
+            fault = refusal(lambda: save_dataset(large, path), DataError, str(path))
+        if [each.name for each in folder.iterdir()] != [path.name]:
+            return f"left behind: {sorted(each.name for each in folder.iterdir())}"
+        with open_dataset(path) as kept:
+            return fault if kept.equals(small) else "the previous file has changed"
+
+
+@contextmanager
+def _filled(place: Path, room: int) -> Iterator[None]:
+    """Room for the previous file and part of the next; what else is there takes the rest."""
+    with tempfile.NamedTemporaryFile(dir=place) as ballast:
+        space = os.statvfs(place)
+        ballast.write(bytes(space.f_bavail * space.f_frsize - room))
+        ballast.flush()
+        yield
 
 
 def _on_read_only_disk(place: Path, seed: int) -> str | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 
 import xarray as xr
+from pydantic import ByteSize
 
 from smore.data.layout import SEQUENCE, TIME_NAMES
 from smore.errors import DataError
@@ -18,6 +20,10 @@ from smore.errors import DataError
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
 ZARR_SUFFIX = ".zarr"
 CSV_SUFFIX = ".csv"  # observations only
+
+# What a NetCDF file takes beside its values, at most: so much for itself and for each variable.
+HEADER_BYTES = 2**14
+VARIABLE_BYTES = 2**12
 
 
 @contextmanager
@@ -78,21 +84,40 @@ def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
     """Write a file that is either complete or not there; an older one is replaced at the end.
 
     What is not in memory is made and written chunk by chunk.
+
+    Raises:
+        DataError: it cannot be written; an older file is still there.
     """
     path = require_data_format(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with _one_chunk_at_a_time(dataset):
             if path.suffix == ZARR_SUFFIX:
                 dataset.to_zarr(unfinished, consolidated=False)
             else:
+                _require_room(dataset, path)
                 dataset.to_netcdf(unfinished, engine="h5netcdf")
-        if path.suffix != ZARR_SUFFIX:
-            _sync(unfinished)
+                _sync(unfinished)
         _replace(unfinished, path)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be written: {error.strerror or error}; make room or choose another "
+            "place"
+        ) from error
     finally:
         _remove(unfinished)
+
+
+def _require_room(dataset: xr.Dataset, path: Path) -> None:
+    """Refuse a disk that will be full: the HDF5 library does not survive that."""
+    needed = dataset.nbytes + HEADER_BYTES + VARIABLE_BYTES * len(dataset.variables)
+    free = shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise DataError(
+            f"{path} cannot be written: it takes {ByteSize(needed).human_readable()}, and "
+            f"{ByteSize(free).human_readable()} are free there; make room or choose another place"
+        )
 
 
 def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:
@@ -130,7 +155,11 @@ def _sync(path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    with suppress(OSError):  # the first failure is the one to tell about
+        path.unlink()
+    # Threads that write chunks of a Zarr file outlive the failure of one of them for a moment.
+    for _ in range(50):
+        if not path.is_dir():
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        time.sleep(0.1)

@@ -123,9 +123,19 @@ def panel_snapshots(length: int, columns: int = 5) -> list[int]:
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure, by the ending of its name."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    """Write a figure, by the ending of its name.
+
+    Raises:
+        SettingsError: it cannot be written there.
+    """
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be written: {error.strerror or error}; make room or choose another "
+            "place"
+        ) from error
 
 
 def require_figure_format(path: Path) -> None:
