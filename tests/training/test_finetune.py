@@ -56,7 +56,9 @@ def test_held_out_sequences_do_not_train():
     assert tuning.error() != other.error()
 
 
-def test_it_never_makes_held_out_forecasts_worse():
-    model = fitted(dynamics="lrlq", decoder_steps=200, dynamics_steps=20, finetune_steps=40)
+@pytest.mark.parametrize("dynamics", ["koopman", "lrlq"])
+def test_it_never_makes_held_out_forecasts_worse(dynamics):
+    """Linear dynamics are in double precision, the decoder is not."""
+    model = fitted(dynamics=dynamics, decoder_steps=200, dynamics_steps=20, finetune_steps=40)
     findings = model.surrogate_.description.training.findings
-    assert findings["after_finetuning"] <= findings["before_finetuning"]
+    assert findings["after_finetuning"] < findings["before_finetuning"]

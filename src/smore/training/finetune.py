@@ -111,7 +111,9 @@ class Finetuning:
         advance = step_map(
             self.dynamics, timeline.steps, method=settings.stepping, substeps=settings.num_substeps
         )
-        states = rollout(advance, start.to(self.weights), timeline.steps.shape[1])
+        # Linear dynamics are in double precision, whatever the decoder is in.
+        start = start.to(next(self.dynamics.parameters()))
+        states = rollout(advance, start, timeline.steps.shape[1]).to(self.weights)
         return timeline.scatter(states).unflatten(-1, (-1, self.decoder.latent_dim))
 
     def _backward(self) -> float:
