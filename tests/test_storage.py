@@ -185,6 +185,19 @@ def test_a_newer_version_is_refused_by_its_number_if_it_is_intact(tmp_path):
         load_file(path)
 
 
+def test_a_newer_version_is_told_whatever_it_does_about_checksums(tmp_path):
+    path = tmp_path / "new"
+    told = r"version 99, this smore reads 2 only: .* written by a newer smore; update smore"
+    metadata = {"format": "smore-model", "version": "99", "description": "{}"}
+    save_safetensors({"weight": torch.ones(2)}, path, metadata=metadata)
+    with pytest.raises(ModelFileError, match=f"{path} has model format {told}"):
+        load_file(path)
+    save_file(path, TENSORS, "{}")
+    path.write_bytes(path.read_bytes().replace(b'"version":"2"', b'"version":"99"'))
+    with pytest.raises(ModelFileError, match=f"{path} is damaged: .*; or else .*{told}"):
+        load_file(path)
+
+
 def test_a_newer_version_may_declare_what_this_one_does_not_know(tmp_path):
     path = tmp_path / "new"
     path.write_bytes(forge({"weight": {"dtype": "F4"}}, version="3", more="text"))

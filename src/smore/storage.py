@@ -106,7 +106,7 @@ def load_file(path: str | os.PathLike[str], kind: Kind = MODEL) -> tuple[dict[st
     try:
         content = _whole(path, kind)
         if _checksum([content]).encode() != content[_DIGITS_AT:_DIGITS_END]:
-            raise ModelFileError(f"{path} is damaged: its checksum does not match; restore a copy")
+            raise ModelFileError(_damaged(path, content, kind))
         start = data_start(content)
         metadata, rest = decode_metadata(content[LENGTH_BYTES:start])
         _require_known(path, metadata, kind)
@@ -157,10 +157,30 @@ def _whole(path: Path, kind: Kind) -> bytearray:
 
 def _foreign(path: Path, beginning: bytes, kind: Kind) -> str:
     """What is wrong with a file that begins differently."""
-    ours = f'"format":"{kind.format}"'.encode() in beginning
-    if ours and kind.version > 1 and b'"version":"1"' in beginning:
-        return _other_version(path, 1, kind)
+    version = _declared_version(beginning, kind)
+    if version != kind.version:
+        return _other_version(path, version, kind)
     return f"{path} cannot be read as a {kind.noun} file: it is damaged, or not a smore {kind.noun}"
+
+
+def _damaged(path: Path, content: bytearray, kind: Kind) -> str:
+    """What is wrong with a file whose checksum is."""
+    told = f"{path} is damaged: its checksum does not match; restore a copy"
+    version = _declared_version(content[: LENGTH_BYTES + LONGEST_HEADER], kind)
+    if version > kind.version:  # whose checksum may be another one
+        told += f"; or else {_other_version('it', version, kind)}"
+    return told
+
+
+def _declared_version(beginning: Bytes, kind: Kind) -> int:
+    """What a file says that its version is; ours if it says nothing of the kind.
+
+    Nothing is parsed: the file may be damaged, or made to do harm.
+    """
+    declared = re.search(rb'"version":"([0-9]{1,9})"', beginning)
+    if declared is None or f'"format":"{kind.format}"'.encode() not in beginning:
+        return kind.version
+    return int(declared[1])
 
 
 def _require_known(path: Path, metadata: dict[str, str], kind: Kind) -> None:
@@ -178,10 +198,10 @@ def _require_known(path: Path, metadata: dict[str, str], kind: Kind) -> None:
         raise ModelFileError(_other_version(path, int(version), kind))
 
 
-def _other_version(path: Path, version: int, kind: Kind) -> str:
+def _other_version(file: Path | str, version: int, kind: Kind) -> str:
     newer = version > kind.version
     return (
-        f"{path} has {kind.noun} format version {version}, this smore reads {kind.version} only: "
+        f"{file} has {kind.noun} format version {version}, this smore reads {kind.version} only: "
         f"it was written by {'a newer' if newer else 'an older'} smore; "
         f"{'update smore' if newer else kind.again}"
     )
