@@ -84,6 +84,10 @@ class MissingExtraError(SmoreError, ImportError):
         )
 
 
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written or read; training goes on without it."""
+
+
 class ForecastRangeWarning(UserWarning):
     """A forecast moves far away from anything the model was trained on."""
 
@@ -98,3 +102,8 @@ class OutsideDomainWarning(UserWarning):
 
 class UnobservedWarning(UserWarning):
     """An inferred state rests on more than its observations, or these are doubtful."""
+
+
+def how_to_set(name: str, value: str | int) -> str:
+    """What a message advises: an argument, for readers in Python and at the command line."""
+    return f"{name}={value!r} (on the command line: --{name.replace('_', '-')} {value})"

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from smore.data import Mesh, Missing, Trajectories, require_snapshots
+from smore.data import Geometry, Mesh, Missing, Trajectories, require_snapshots
 from smore.data.calendars import calendar_of
 from smore.data.files import CSV_SUFFIX, fields_bytes
 from smore.data.numbered import numbered_fields
@@ -85,6 +85,7 @@ class SMORE:
         *,
         select_on: Data | None = None,
         missing: Missing = "refuse",
+        geometry: Geometry | None = None,
         progress: bool = True,
         checkpoints: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = EVERY_SECONDS,
@@ -97,6 +98,8 @@ class SMORE:
             select_on: trajectories that select the checkpoint. By default a share of the training
                 trajectories is held out for that; the paper uses its test set.
             missing: what to do about missing values in a Dataset or file: "refuse" or "mask".
+            geometry: of a Dataset or file: "sphere" for latitude and longitude in degrees, else
+                "box"; default: read from CF attributes and names. The model remembers it.
             progress: show a progress line.
             checkpoints: folder for checkpoints. While it is given, Ctrl-C and SIGTERM write one
                 before training stops. They are removed by `discard_checkpoints`, not by `fit`: the
@@ -115,9 +118,9 @@ class SMORE:
                 another one is gone; a checkpoint is written.
         """
         device = resolve_device(self.settings.device)
-        memory = self.settings.memory
-        training = as_trajectories(data, missing, memory)
-        selecting = None if select_on is None else as_trajectories(select_on, missing, memory)
+        how = (missing, self.settings.memory, geometry)
+        training = as_trajectories(data, *how)
+        selecting = None if select_on is None else as_trajectories(select_on, *how)
         options = RunOptions(progress, checkpoints, checkpoint_seconds, resume)
         self.surrogate_, divergence = run_training(
             training, selecting, self.settings, device, options
@@ -251,7 +254,7 @@ class SMORE:
             missing: see `infer`.
         """
         surrogate = self._fitted()
-        trajectories = as_trajectories(data, missing, surrogate.description.settings.memory)
+        trajectories = self.read(data, missing=missing)
         require_snapshots(trajectories, 2)
         names = [channel.name for channel in surrogate.description.channels]
         here = [channel.name for channel in trajectories.channels]
@@ -344,7 +347,7 @@ class SMORE:
             missing: see `infer`.
         """
         surrogate = self._fitted()
-        trajectories = surrogate.aligned(as_trajectories(data, missing))
+        trajectories = surrogate.aligned(as_trajectories(data, missing, None, self._geometry))
         known = (
             trajectories
             if observations is None
@@ -396,8 +399,17 @@ class SMORE:
                 channels=description.channels,
                 clock=description.clock,
             )
-        memory = surrogate.description.settings.memory
-        return surrogate.aligned(as_trajectories(data, missing, memory))
+        return surrogate.aligned(self.read(data, missing=missing))
+
+    def read(self, data: Data, *, missing: Missing = "refuse") -> Trajectories:
+        """Trajectories from `data`, in the geometry that the model was trained in."""
+        memory = self._fitted().description.settings.memory
+        return as_trajectories(data, missing, memory, self._geometry)
+
+    @property
+    def _geometry(self) -> Geometry | None:
+        """Latitude and longitude are plain coordinates if they were in training; else data tell."""
+        return "box" if self._fitted().description.space.geometry == "box" else None
 
     def _infer(self, observations: Trajectories, method: FitMethod, noise: Noise) -> LatentState:
         state = self._fitted().infer(observations, method, noise)
@@ -452,17 +464,21 @@ class SMORE:
 
 
 def as_trajectories(
-    data: Data, missing: Missing = "refuse", memory: int | None = None
+    data: Data,
+    missing: Missing = "refuse",
+    memory: int | None = None,
+    geometry: Geometry | None = None,
 ) -> Trajectories:
     """Trajectories from whatever the user has; lazy ones from a file that is large for `memory`."""
     if isinstance(data, Trajectories):
         return data
     if isinstance(data, xr.Dataset | list):
-        return Trajectories.from_xarray(data, missing=missing)
+        return Trajectories.from_xarray(data, missing=missing, geometry=geometry)
     if not isinstance(data, str | os.PathLike):
         raise DataError(
             f"expected Trajectories, an xarray Dataset or a file name, got {type(data).__name__}; "
             "arrays go through Trajectories.from_arrays"
         )
     most = STREAMED_BEYOND if memory is None else IN_MEMORY_SHARE * memory
-    return Trajectories.open(data, missing=missing, lazy=fields_bytes(data) > most)
+    lazy = fields_bytes(data) > most
+    return Trajectories.open(data, missing=missing, geometry=geometry, lazy=lazy)

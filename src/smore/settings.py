@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from smore.errors import SettingsError
+from smore.errors import SettingsError, how_to_set
 
 # Settings that only one recipe looks at.
 RECIPE_OF = dict.fromkeys(
@@ -225,7 +225,7 @@ class Settings(BaseModel):
             if owner != self.recipe:
                 raise SettingsError(
                     f"{name} belongs to recipe {owner!r} and has no effect on "
-                    f"{self.recipe!r}; leave it out, or set recipe={owner!r}"
+                    f"{self.recipe!r}; leave it out, or set {how_to_set('recipe', owner)}"
                 )
 
 

@@ -190,6 +190,44 @@ def test_an_error_is_one_clear_line_and_exit_code_2(folder, arguments, says):
     assert says in error
 
 
+def test_a_constant_is_refused_and_leaves_nothing(folder, tmp_path):
+    constant = waves(3, 5, 1)
+    constant["height"][:] = 3.0
+    constant.to_netcdf(tmp_path / "constant.nc")
+    _, error = smore("fit", "constant.nc", folder=tmp_path, code=2)
+    assert error.count("\n") == 1
+    assert "the values of 'height' are all 3; a model of a constant needs no training" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["constant.nc"]
+
+
+def test_advice_names_options_of_the_command_line(folder, tmp_path):
+    gap = waves(3, 5, 1)
+    gap["height"][1, 2, 3] = np.nan
+    gap.to_netcdf(tmp_path / "gap.nc")
+    _, error = smore("fit", "gap.nc", folder=tmp_path, code=2)
+    assert "or pass missing='mask' (on the command line: --missing mask)" in error
+    _, error = smore("fit", "gap.nc", "--epochs", "3", folder=tmp_path, code=2)
+    assert "or set recipe='paper' (on the command line: --recipe paper)" in error
+
+
+def test_latitude_and_longitude_may_be_plain_coordinates(folder, tmp_path):
+    names = {"x": "lat", "y": "lon"}
+    columns = waves(3, 6, 1).rename(names).assign_coords(level=("point", np.arange(60.0) % 7))
+    columns["level"].attrs["axis"] = "Z"
+    columns.to_netcdf(tmp_path / "columns.nc")
+    _, error = smore("data", "info", "columns.nc", folder=tmp_path, code=2)
+    assert "pass geometry='box' (on the command line: --geometry box)" in error
+    as_plain = ["--geometry", "box", "--json"]
+    printed, _ = smore("data", "info", "columns.nc", *as_plain, folder=tmp_path)
+    assert json.loads(printed)["geometry"] == "box"
+    smore("fit", "columns.nc", *as_plain, "--decoder-steps", "5", folder=tmp_path)
+    printed, _ = smore("evaluate", "model.smore", "columns.nc", "--json", folder=tmp_path)
+    assert json.loads(printed)["num_sequences"] == 3
+    smore("forecast", "model.smore", "columns.nc", folder=tmp_path)
+    with xr.open_dataset(tmp_path / "forecast.nc") as forecast:
+        assert list(forecast.attrs["coordinate_names"]) == ["lat", "level", "lon"]
+
+
 def test_debug_shows_the_traceback(folder):
     _, error = smore("--debug", "fit", "nothing.nc", folder=folder, code=1)
     assert "Traceback" in error

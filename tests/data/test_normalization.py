@@ -5,6 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from smore.data import Normalization, Trajectories
+from smore.data.normalization import require_variation
+from smore.errors import DataError
 
 
 def trajectories(missing: bool = False, dtype: str = "f8") -> Trajectories:
@@ -80,3 +82,28 @@ def test_json() -> None:
     assert Normalization.model_validate_json(normalization.model_dump_json()) == normalization
     with pytest.raises(ValidationError):
         Normalization(shift=(0.0,), scale=(0.0,))
+
+
+def constants(*values: float) -> np.ndarray:
+    """Fields (sequences, times, channels, points) that never change."""
+    return np.ones((2, 3, 1, 4)) * np.array(values)[:, None]
+
+
+def test_data_that_never_change_are_refused_by_name() -> None:
+    def require(fields: np.ndarray) -> None:
+        coords = np.random.default_rng(0).uniform(size=(4, 2))
+        names = ["u", "v"][: fields.shape[2]]
+        given = Trajectories.from_arrays(fields, coords, np.arange(3.0), channels=names)
+        require_variation(given)
+
+    with pytest.raises(DataError, match=r"the values of 'u' are all 3; a model of a constant"):
+        require(constants(3.0))
+    told = r"'u' are all 0\.3, those of 'v' are all -200000;"
+    with pytest.raises(DataError, match=told):
+        require(constants(0.3, -2e5).astype("f4"))
+    with pytest.raises(DataError, match="'u' are all 1"):
+        require(constants(1.0) + 1e-15 * np.arange(4))  # round-off
+    for where in [(1,), (slice(None), 2), (0, 0, 1, 0)]:
+        fields = constants(3.0, 0.0)
+        fields[where] += 1e-6
+        require(fields)

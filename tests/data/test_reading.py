@@ -224,7 +224,7 @@ def test_what_cannot_be_asked_for(grid: xr.Dataset) -> None:
         Trajectories.from_xarray(grid, channels=["w"])
     with pytest.raises(DataError, match=r"no coordinate 'z'; the dataset has .*x\(x\)"):
         Trajectories.from_xarray(grid, coordinate_names=["x", "z"])
-    with pytest.raises(DataError, match=r"cannot tell them among x, y; pass coordinate_names"):
+    with pytest.raises(DataError, match=r"cannot tell them among x, y; rename them"):
         Trajectories.from_xarray(grid, geometry="sphere")
     with pytest.raises(DataError, match="geometry must be one of box, sphere, got 'torus'"):
         Trajectories.from_xarray(grid, geometry="torus")  # type: ignore[arg-type]

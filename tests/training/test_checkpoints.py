@@ -1,5 +1,6 @@
 """A training that is cut off and resumed ends bit by bit where it would have ended."""
 
+import errno
 import itertools
 import math
 import os
@@ -13,7 +14,13 @@ import torch
 
 from smore import SMORE
 from smore.decoder.residual import accumulate_reconstruction
-from smore.errors import DivergenceError, InterruptedTrainingError, ModelFileError, SettingsError
+from smore.errors import (
+    CheckpointWarning,
+    DivergenceError,
+    InterruptedTrainingError,
+    ModelFileError,
+    SettingsError,
+)
 from smore.storage import CHECKPOINT, save_file
 from smore.training import algorithm1, checkpoints, variable_projection
 from smore.training.checkpoints import Checkpoints, checkpoint_files, discard_checkpoints
@@ -134,6 +141,39 @@ def test_the_last_two_are_kept_and_discarded_in_the_end(tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(("recipe", "stage"), [("paper", "paper"), ("koopman", "decoder")])
+def test_a_resumed_run_says_where_it_goes_on(recipe, stage, tmp_path, monkeypatch, capsys):
+    stopping(monkeypatch, 4)
+    with pytest.raises(InterruptedTrainingError):
+        fit(recipe, checkpoints=tmp_path)
+    (newest,) = checkpoint_files(tmp_path)
+    os.utime(newest, (0, time.time() - 200))
+    stopping(monkeypatch, math.inf)
+    SMORE(**SIZES | RECIPES[recipe]).fit(trajectories(6, 5), checkpoints=tmp_path, resume=True)
+    out, told = capsys.readouterr()
+    line = f"going on from step 5 of stage '{stage}', saved 3 minutes ago in {newest}\n"
+    assert told.count("going on") == 1
+    assert told.startswith(line)
+    assert out == ""
+
+
+def test_a_resumed_run_that_has_nothing_to_go_on_from_says_so(tmp_path, capsys):
+    model = SMORE(**SIZES | RECIPES["koopman"])
+    model.fit(trajectories(6, 5), checkpoints=tmp_path, resume=True)
+    assert capsys.readouterr().err.startswith(f"no checkpoint in {tmp_path}: beginning with step 0")
+
+
+def test_steps_are_counted_over_interruptions(tmp_path, monkeypatch):
+    for _ in range(2):
+        stopping(monkeypatch, 3)
+        with pytest.raises(InterruptedTrainingError):
+            fit("paper", checkpoints=tmp_path, resume=True)
+    resumed = Checkpoints(tmp_path)
+    monkeypatch.setattr(checkpoints, "_require_same", lambda *_: None)
+    resumed.resume()
+    assert "step 8 of stage 'paper', saved less than a minute ago" in resumed.origin
+
+
 def test_a_damaged_newest_one_is_passed_over(tmp_path, monkeypatch):
     whole = fit("paper")
     stopping(monkeypatch, 4)
@@ -142,7 +182,9 @@ def test_a_damaged_newest_one_is_passed_over(tmp_path, monkeypatch):
     _, newest = checkpoint_files(tmp_path)
     newest.write_bytes(newest.read_bytes()[:-7])
     stopping(monkeypatch, math.inf)
-    assert_same(fit("paper", checkpoints=tmp_path, resume=True), whole)
+    with pytest.warns(CheckpointWarning, match=f"passed over: {newest} is damaged"):
+        model = fit("paper", checkpoints=tmp_path, resume=True)
+    assert_same(model, whole)
 
 
 def test_if_all_are_damaged_the_work_is_not_silently_begun_anew(tmp_path, monkeypatch):
@@ -281,7 +323,8 @@ def test_the_paper_recipe_backtracks_when_asked_to(monkeypatch):
         algorithm1, "accumulate_reconstruction", poisoned(accumulate_reconstruction, {4})
     )
     model = SMORE(**settings)
-    with pytest.raises(DivergenceError, match=r"epoch 3.*reconstruction loss") as raised:
+    told = r"epoch 3: the reconstruction loss .*on_divergence='backtrack'"
+    with pytest.raises(DivergenceError, match=told) as raised:
         model.fit(trajectories(6, 5), progress=False)
     assert (raised.value.epoch, raised.value.part) == (3, "reconstruction loss")
     assert model.surrogate_.description.training.epochs_run == 3
@@ -298,7 +341,7 @@ def test_the_fast_recipe_stops_with_a_model_or_backtracks(monkeypatch):
     usual = variable_projection.accumulate_projection
     monkeypatch.setattr(variable_projection, "accumulate_projection", poisoned(usual, {5}))
     model = SMORE(**settings)
-    with pytest.raises(DivergenceError, match="step 4 of the decoder"):
+    with pytest.raises(DivergenceError, match=r"step 4 of the decoder; .*--on-divergence backtr"):
         model.fit(trajectories(6, 5), progress=False)
     assert model.evaluate(trajectories(2, 5, seed=3)).full_mse is not None
 
@@ -311,8 +354,21 @@ def test_it_does_not_backtrack_for_ever(monkeypatch):
     settings = SIZES | RECIPES["koopman"] | {"on_divergence": "backtrack"}
     usual = variable_projection.accumulate_projection
     monkeypatch.setattr(variable_projection, "accumulate_projection", poisoned(usual, range(5, 99)))
-    with pytest.raises(DivergenceError):
+    with pytest.raises(DivergenceError, match="going back 10 times") as raised:
         SMORE(**settings).fit(trajectories(6, 5), progress=False)
+    assert "on_divergence" not in str(raised.value)
+    assert "decoder_rate" not in str(raised.value)
+
+
+def test_nor_does_the_paper_recipe(monkeypatch):
+    settings = SIZES | RECIPES["paper"] | {"on_divergence": "backtrack", "epochs": 30}
+    broken = poisoned(accumulate_reconstruction, range(5, 99))
+    monkeypatch.setattr(algorithm1, "accumulate_reconstruction", broken)
+    with pytest.raises(DivergenceError, match="going back 10 times") as raised:
+        SMORE(**settings).fit(trajectories(6, 5), progress=False)
+    assert "more substeps" in str(raised.value)
+    for tried in ("on_divergence", "learning rates", "clip", "low-rank"):
+        assert tried not in str(raised.value)
 
 
 def test_a_gradient_that_is_not_finite_changes_nothing(monkeypatch):
@@ -329,19 +385,33 @@ def test_a_gradient_that_is_not_finite_changes_nothing(monkeypatch):
         fit("koopman")
 
 
-def test_no_file_is_left_half_written(tmp_path, monkeypatch):
-    """A save that fails leaves the checkpoints before it."""
+def full(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_does_not_end_a_training(tmp_path, monkeypatch):
+    """A save that fails leaves the checkpoints before it, and a warning; a model must be saved."""
+    whole = fit("paper")
     stopping(monkeypatch, 3)
     with pytest.raises(InterruptedTrainingError):
         fit("paper", checkpoints=tmp_path, checkpoint_seconds=0)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
     stopping(monkeypatch, math.inf)
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ModelFileError, match=str(tmp_path)):
-        fit("paper", checkpoints=tmp_path, checkpoint_seconds=0, resume=True)
+    with pytest.warns(CheckpointWarning, match=f"in {tmp_path}, .*No space left") as warned:
+        model = fit("paper", checkpoints=tmp_path, checkpoint_seconds=0, resume=True)
+    assert len(warned) == 1
+    assert_same(model, whole)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert len(before) == checkpoints.KEPT
+    with pytest.raises(ModelFileError, match=r"model\.smore: No space left"):
+        model.save(tmp_path / "model.smore")
+
+
+def test_a_training_that_stops_without_its_checkpoint_says_so(tmp_path, monkeypatch):
+    stopping(monkeypatch, 3)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ModelFileError, match=f"cannot be written to {tmp_path}"):
+        fit("paper", checkpoints=tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -45,6 +45,16 @@ def test_the_generator_has_the_spectrum_of_the_pde(koopman):
     np.testing.assert_allclose(np.abs(found[found.real >= -0.05]), 0.0, atol=1e-5)
 
 
+def test_a_channel_that_never_changes_is_forecast_as_it_is():
+    fields = np.stack([sequence.fields for sequence in DATA])
+    fields[:, :, 1] = 300.0
+    data = Trajectories.from_arrays(
+        fields, DATA.sequences[0].mesh.coords, STEP * np.arange(8), channels=["u", "v"]
+    )
+    forecast = fitted(data, decoder_steps=800).forecast(data.leading(1), [0.5, 3.0])
+    np.testing.assert_allclose(forecast["v"], 300.0, atol=0.02)
+
+
 def test_the_decoder_is_judged_by_the_best_possible_basis(koopman):
     findings = koopman.surrogate_.description.training.findings
     assert findings["decoder_error"] >= findings["pod_limit"] * (1 - 1e-6)

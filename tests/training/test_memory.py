@@ -74,7 +74,7 @@ def test_a_fit_that_does_not_fit_is_refused_with_what_would(monkeypatch):
     require_memory(LARGE, 4096, 1000)
     with pytest.raises(DataError, match=r"chunk_size=\d+") as raised:
         require_memory(LARGE, 10**5, 1000)
-    chunk = int(str(raised.value).rsplit("chunk_size=", 1)[1].split(")")[0])
+    chunk = int(str(raised.value).rsplit("chunk_size=", 1)[1].split()[0])
     require_memory(LARGE.replace(chunk_size=chunk), 10**5, 1000)
     with pytest.raises(DataError, match="NetCDF or Zarr file to stream"):
         require_memory(LARGE, 10**6, 1000)

@@ -13,7 +13,7 @@ from smore.cli.data import load_benchmark
 from smore.cli.output import Json, console, print_json
 from smore.data import Missing
 from smore.dynamics import QuadraticDynamics
-from smore.model import SMORE, as_trajectories
+from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure
 from smore.plotting.certificate import certificate_figure
 from smore.stability.certificate import Certificate
@@ -50,7 +50,7 @@ def certify(
     source = load_benchmark(dataset).test if dataset is not None else data
     forecast = None
     if source is not None:
-        forecast = model.forecast_bound(as_trajectories(source, missing))
+        forecast = model.forecast_bound(source, missing=missing)
     if as_json:
         print_json(_summary(certificate, constants, forecast))
     else:

@@ -54,8 +54,7 @@ def evaluate(
         trajectories = _test_set(dataset, further)
     else:
         assert data is not None
-        memory = model.surrogate_.description.settings.memory
-        trajectories = as_trajectories(data, missing, memory)
+        trajectories = model.read(data, missing=missing)
     with shown_passes("evaluating"):
         evaluation = model.evaluate(trajectories, method=method)
     if results is not None:

@@ -10,7 +10,7 @@ import typer
 from smore.cli.data import load_benchmark
 from smore.cli.fields import with_fields_of
 from smore.cli.output import Json, console, error_console, print_evaluation, print_json
-from smore.data import Missing
+from smore.data import Geometry, Missing
 from smore.description import TrainingRecord
 from smore.distribution import is_leader
 from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
@@ -44,6 +44,10 @@ def fit(
         bool, typer.Option(help="Benchmarks: select on the test set, as the paper does.")
     ] = False,
     missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    geometry: Annotated[
+        Geometry | None,
+        typer.Option(help="Coordinates: box (plain) or sphere; default: told by the file."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoints of a run that was cut off.")
     ] = False,
@@ -76,8 +80,9 @@ def fit(
     training = data if benchmark is None else benchmark.train
     selection = benchmark.test if benchmark is not None and select_on_test else select_on
     assert training is not None
-    run = {"missing": missing, "checkpoint_seconds": checkpoint_seconds, "resume": resume}
-    _train(model, output, training, select_on=selection, **run)
+    reading = {"missing": missing, "geometry": geometry}
+    run = {"checkpoint_seconds": checkpoint_seconds, "resume": resume}
+    _train(model, output, training, select_on=selection, **reading, **run)
     if not is_leader():
         return  # every process has the same model: one writes and tells of it
     evaluation = None if benchmark is None else model.evaluate(benchmark.test)

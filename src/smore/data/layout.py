@@ -130,7 +130,8 @@ def _common_dims(dataset: xr.Dataset, channels: abc.Sequence[str]) -> tuple[str,
     if any(set(dataset[name].dims) != set(dims) for name in channels):
         raise DataError(
             f"all channels must have the same dimensions, got {describe(dataset, channels)}; "
-            "choose those that belong together with channels=[...]"
+            "keep those that belong together: drop the others from the file, or in Python pass "
+            "channels=[...]"
         )
     for name in dims:
         require_some(dataset.sizes[name], f"entry along dimension '{name}'")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.errors import DataError
+from smore.errors import DataError, how_to_set
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # What is read at once, unless the chunks of a file are larger.
 PIECE_BYTES = 2**26
+# What to do about a NaN that is no error.
+MASKING = f"pass {how_to_set('missing', 'mask')} to take NaN as not observed"
 
 # Fields (times, channels, points), 0 where not observed, and where they are observed if not all.
 Observed = tuple[NDArray[np.floating], NDArray[np.bool_] | None]
@@ -127,8 +129,7 @@ class FileFields(LazyFields):
                 raise DataError(
                     f"fields must be finite, sequence {self.number} is "
                     f"{values[time, channel, point]} at time index {self.first + time}, channel "
-                    f"{channel}, point {points.start + point}; correct the data, or pass "
-                    "missing='mask' to take NaN as not observed"
+                    f"{channel}, point {points.start + point}; correct the data, or {MASKING}"
                 )
             yield np.where(finite, values, 0), finite
 

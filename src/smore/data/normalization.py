@@ -13,6 +13,7 @@ from smore.data.sequence import Sequence
 from smore.data.stored_fields import StoredFields
 from smore.data.trajectories import Trajectories
 from smore.distribution import ALONE, Team
+from smore.errors import DataError
 from smore.stored_tuple import StoredTuple
 
 # A spread this small beside the mean is round-off: the channel is constant.
@@ -87,6 +88,21 @@ class Normalization(BaseModel):
             self.shift_array.astype(fields.dtype)[:, None],
             self.scale_array.astype(fields.dtype)[:, None],
         )
+
+
+def require_variation(trajectories: Trajectories, team: Team = ALONE) -> None:
+    """Refuse data in which no channel ever changes, in time, in space or between sequences."""
+    mean, deviation = channel_moments(trajectories, team)
+    if (deviation > _CONSTANT * np.abs(mean)).any():
+        return
+    told = [
+        f"'{channel.name}' are all {value:.7g}"
+        for channel, value in zip(trajectories.channels, mean, strict=True)
+    ]
+    raise DataError(
+        f"expected fields that change, but the values of {', those of '.join(told)}; a model of a "
+        "constant needs no training: check that these are the data you meant"
+    )
 
 
 def channel_moments(

@@ -21,13 +21,14 @@ import xarray as xr
 
 from smore.data.space import GEOMETRIES, Geometry
 from smore.data.validation import require_distinct
-from smore.errors import DataError
+from smore.errors import DataError, how_to_set
 
 ANGLE_NAMES = {"latitude": ("lat", "latitude"), "longitude": ("lon", "longitude")}
 _UNITS = {
     "latitude": ("degrees_north", "degree_north", "degrees_N", "degree_N"),
     "longitude": ("degrees_east", "degree_east", "degrees_E", "degree_E"),
 }
+_PLAIN = how_to_set("geometry", "box")
 
 
 def find_places(
@@ -136,14 +137,14 @@ def _detected_geometry(dataset: xr.Dataset, names: list[str]) -> Geometry:
     if len(names) > 2:
         raise DataError(
             f"expected latitude and longitude alone, got coordinates {', '.join(names)}; select a "
-            "single level (dataset.isel), make levels channels, or pass geometry='box' to take all "
-            "as Cartesian coordinates"
+            f"single level (dataset.isel), make levels channels, or pass {_PLAIN} to take all as "
+            "Cartesian coordinates"
         )
     for name in names:
         if str(dataset[name].attrs.get("units", "")).startswith("rad"):
             raise DataError(
                 f"'{name}' must be in degrees, is in {dataset[name].attrs['units']}; convert it "
-                "with numpy.rad2deg, or pass geometry='box' for plain coordinates"
+                f"with numpy.rad2deg, or pass {_PLAIN} for plain coordinates"
             )
     return "sphere"
 
@@ -156,7 +157,8 @@ def _latitude_first(dataset: xr.Dataset, names: list[str], ordered: bool) -> lis
         return names
     raise DataError(
         f"expected a latitude and a longitude for geometry='sphere', cannot tell them among "
-        f"{', '.join(names)}; pass coordinate_names=[latitude, longitude]"
+        f"{', '.join(names)}; rename them (latitude, longitude), or in Python pass "
+        "coordinate_names=[latitude, longitude]"
     )
 
 

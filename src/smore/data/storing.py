@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from smore.data.column_store import ColumnStore
 from smore.data.column_sums import ColumnSums, point_keys
-from smore.data.lazy import PIECE_BYTES, FileFields, computed, grouped, pieces
+from smore.data.lazy import MASKING, PIECE_BYTES, FileFields, computed, grouped, pieces
 from smore.data.mesh import Mesh
 from smore.data.stored_fields import FieldStore, StoredFields
 from smore.data.trajectories import Trajectories
@@ -29,7 +29,7 @@ from smore.progress import ProgressLine, pace
 if TYPE_CHECKING:
     from dask.array import Array
 
-IN_MEMORY = "read the data into memory (Trajectories.load, or a larger bound on memory)"
+IN_MEMORY = "read the data into memory (Trajectories.load, or a larger bound: --memory)"
 
 
 def stored(
@@ -175,7 +175,7 @@ class _Copy:
             self._refuse_gap(column + row, points[place])
         remedy = "correct the data"
         if np.isnan(values[row, place]):
-            remedy += ", or pass missing='mask' to take NaN as not observed"
+            remedy += f", or {MASKING}"
         name = self.trajectories.channels[self.names[column + row].channel].name
         raise DataError(
             f"'{name}' must be finite, is {values[row, place]} "

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from smore.data.lazy import FileFields, dask_array
+from smore.data.lazy import MASKING, FileFields, dask_array
 from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
 from smore.data.space import GEOMETRIES, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories
-from smore.errors import DataError
+from smore.errors import DataError, how_to_set
 
 
 def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
@@ -115,7 +115,7 @@ def _check_mesh(mesh: Mesh, space: Space, number: int) -> None:
         raise DataError(
             f"latitude '{space.names[0]}' of sequence {number} must lie in [-90, 90] degrees, "
             f"is {mesh.coords[point, 0]:g} at {_place(mesh, point)}; check the order (latitude, "
-            "longitude), or pass geometry='box' for plain coordinates"
+            f"longitude), or pass {how_to_set('geometry', 'box')} for plain coordinates"
         )
     if not all(_are_weights(factor) for _, factor in mesh.cells):
         raise DataError(
@@ -162,8 +162,7 @@ def _checked_fields(
     if np.isinf(fields).any():
         _refuse(np.isinf(fields), sequence, trajectories, number, "correct the data")
     if missing == "refuse":
-        remedy = "correct the data, or pass missing='mask' to take NaN as not observed"
-        _refuse(~finite, sequence, trajectories, number, remedy)
+        _refuse(~finite, sequence, trajectories, number, f"correct the data, or {MASKING}")
     if not finite.any():
         raise DataError(
             f"sequence {number} has no observed value at all, every one is NaN; leave it out"

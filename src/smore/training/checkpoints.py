@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,7 +24,12 @@ from torch import Tensor
 from smore.data import Trajectories
 from smore.data.fingerprint import fingerprint
 from smore.distribution import ALONE, Team
-from smore.errors import InterruptedTrainingError, ModelFileError, SettingsError
+from smore.errors import (
+    CheckpointWarning,
+    InterruptedTrainingError,
+    ModelFileError,
+    SettingsError,
+)
 from smore.settings import Settings
 from smore.storage import CHECKPOINT, load_file, save_file
 from smore.training.interruption import StopRequest
@@ -32,6 +38,7 @@ from smore.training.tree import State, pack, unpack
 KEPT = 2
 SUFFIX = ".checkpoint"
 EVERY_SECONDS = 60.0
+STEPS = "steps"  # how many a stage has done, beside the states of its parts
 
 
 class Stateful(Protocol):
@@ -75,6 +82,9 @@ class Checkpoints:
         every: seconds between files.
         stop: a request to stop, looked at after every step.
         team: the processes that share the run; one of them writes.
+
+    Attributes:
+        origin: where a resumed run goes on, in words; None for one that was not resumed.
     """
 
     def __init__(
@@ -92,6 +102,8 @@ class Checkpoints:
         self._current: Stage | None = None
         self._written = self._started = time.monotonic()
         self._before = 0.0
+        self._complained = False
+        self.origin: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -100,6 +112,9 @@ class Checkpoints:
 
     def resume(self) -> bool:
         """Take up the newest checkpoint in the folder; False if there is none.
+
+        Warns:
+            CheckpointWarning: the newest one cannot be read, and an older one is taken.
 
         Raises:
             SettingsError: it belongs to other settings or data.
@@ -116,9 +131,14 @@ class Checkpoints:
                 continue
             _require_same(path, identity, self.identity)
             self._stages, self._before = stages, seconds
+            self.origin = _told_origin(path, stages)
+            if damage is not None and self.team.leads:
+                told = f"the newest checkpoint is passed over: {damage}"
+                warnings.warn(told, CheckpointWarning, stacklevel=2)
             return True
         if damage is not None:
             raise damage
+        self.origin = f"no checkpoint in {self.folder}: beginning with step 0"
         return False
 
     def stage(self, name: str, **parts: Stateful) -> Stage:
@@ -141,8 +161,27 @@ class Checkpoints:
         """Whether a signal reached any process of the team, which must stop together."""
         return self.stop is not None and self.team.any(bool(self.stop))
 
+    def write_if_possible(self) -> None:
+        """Write a file if the disk lets us: no reason to lose a training over it.
+
+        Warns:
+            CheckpointWarning: it does not; told once.
+        """
+        try:
+            self.write()
+        except ModelFileError as error:
+            self._written = time.monotonic()  # not again after every step
+            if not self._complained:
+                told = f"no checkpoint in {self.folder}, training goes on without: {error}"
+                warnings.warn(told, CheckpointWarning, stacklevel=2)
+            self._complained = True
+
     def write(self) -> None:
-        """Write a file and remove those before the last two."""
+        """Write a file and remove those before the last two.
+
+        Raises:
+            ModelFileError: it cannot be written; those before are still there.
+        """
         if self.folder is None:
             return
         state = {"identity": self.identity, "seconds": self.seconds, "stages": self._stages}
@@ -161,7 +200,7 @@ class Checkpoints:
         """
         if self._current is not None and self.folder is not None:
             self.keep(self._current.name, self._current.last_state())
-            self.write()
+            self.write_if_possible()
 
 
 class Stage:
@@ -175,7 +214,9 @@ class Stage:
         state: State | None,
     ) -> None:
         self.checkpoints, self.name, self.parts = checkpoints, name, parts
+        self.steps = 0
         if state is not None:
+            self.steps = state.get(STEPS, 0)
             for key, part in parts.items():
                 part.load_state_dict(_copied(state[key]))
         self._remember_random()
@@ -185,13 +226,18 @@ class Stage:
 
         Raises:
             InterruptedTrainingError: a signal asked to stop; the checkpoint is written.
+            ModelFileError: a signal asked to stop; the checkpoint cannot be written.
         """
         checkpoints = self.checkpoints
+        self.steps += 1
         self._remember_random()
         stops = checkpoints.asked_to_stop
-        if checkpoints.due or (stops and checkpoints.team.leads):
+        if stops and checkpoints.team.leads:
             checkpoints.keep(self.name, self._state())
             checkpoints.write()
+        elif checkpoints.due:
+            checkpoints.keep(self.name, self._state())
+            checkpoints.write_if_possible()
         if stops:
             assert checkpoints.stop is not None
             raise InterruptedTrainingError(
@@ -203,7 +249,7 @@ class Stage:
         if self.checkpoints.folder is not None:
             self.checkpoints.keep(self.name, _copied(self._state()))
             if self.checkpoints.team.leads:
-                self.checkpoints.write()
+                self.checkpoints.write_if_possible()
 
     def last_state(self) -> State:
         """After the last complete step, in the middle of one that has not changed anything yet.
@@ -217,7 +263,7 @@ class Stage:
         self._random = {key: part.state_dict() for key, part in random.items()}
 
     def _state(self) -> State:
-        return {key: part.state_dict() for key, part in self.parts.items()}
+        return {key: part.state_dict() for key, part in self.parts.items()} | {STEPS: self.steps}
 
 
 def open_checkpoints(
@@ -289,6 +335,24 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, State], float]:
         case {"identity": dict(identity), "stages": dict(stages), "seconds": float(seconds)}:
             return identity, stages, seconds
     raise ModelFileError(f"{path} is a checkpoint of something else than a smore training")
+
+
+def _told_origin(path: Path, stages: dict[str, State]) -> str:
+    """The last stage of a checkpoint, how far it was, and when."""
+    saved = f"saved {_told_duration(time.time() - path.stat().st_mtime)} ago in {path}"
+    if not stages:
+        return f"going on from step 0, {saved}"
+    name, state = list(stages.items())[-1]
+    steps = f"step {state[STEPS]:,} of " if STEPS in state else ""
+    return f"going on from {steps}stage '{name}', {saved}"
+
+
+def _told_duration(seconds: float) -> str:
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        count = int(seconds // length)
+        if count > 0:
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "less than a minute"
 
 
 def _copied(state: State) -> State:

@@ -49,6 +49,13 @@ class LastGood:
         return True
 
     @property
+    def tried(self) -> str:
+        """What has been tried in vain, for a message."""
+        if not self.backtrack:
+            return ""
+        return f" after going back {self.retreats} times, with ever smaller steps"
+
+    @property
     def factor(self) -> float:
         """Of the learning rates, after the retreats so far."""
         return SHRINKAGE**self.retreats

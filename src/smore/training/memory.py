@@ -9,7 +9,7 @@ from __future__ import annotations
 import psutil
 from pydantic import ByteSize
 
-from smore.errors import DataError
+from smore.errors import DataError, how_to_set
 from smore.settings import Settings
 
 # What chunks may take where the user sets no bound: enough for the benchmarks in one piece.
@@ -81,9 +81,10 @@ def require_memory(settings: Settings, num_points: int, num_columns: int) -> Non
         return
     smaller = int((free - held) * WORKING_SHARE) // each
     advice = (
-        f"decode fewer points at once (chunk_size={smaller})"
+        f"decode fewer points at once: {how_to_set('chunk_size', smaller)}"
         if smaller >= LEAST_CHUNK
-        else "give the fit a NetCDF or Zarr file to stream and a bound (memory='1GB', say)"
+        else "give the fit a NetCDF or Zarr file to stream and a bound, such as "
+        f"{how_to_set('memory', '1GB')}"
     )
     raise DataError(
         f"this fit needs about {_readable(held + chunk * each)} of memory, of which "

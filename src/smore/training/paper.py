@@ -10,7 +10,7 @@ from torch import Tensor
 
 from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics, draw_anchors, teacher_forcing_probability
-from smore.errors import DivergenceError
+from smore.errors import DivergenceError, how_to_set
 from smore.settings import Settings
 from smore.training.algorithm1 import Algorithm1, Losses, draw_batches
 from smore.training.checkpoints import Checkpoints, Randomness, Variables
@@ -70,7 +70,7 @@ def train_paper(
             losses = run.epoch(batches, anchors)
         except DivergenceError as error:
             if not last_good.retreat():
-                divergence = _in_epoch(epoch, error)
+                divergence = _in_epoch(epoch, error, last_good, settings)
                 break
             run.restart(last_good.factor)
             standing.epoch += 1
@@ -106,14 +106,27 @@ class _Standing(Variables):
             self.best = [tensor.detach().clone() for tensor in run.tensors()]
 
 
-def _in_epoch(epoch: int, error: DivergenceError) -> DivergenceError:
+def _in_epoch(
+    epoch: int, error: DivergenceError, last_good: LastGood, settings: Settings
+) -> DivergenceError:
     return DivergenceError(
-        f"training diverged in epoch {epoch}: {error}; the last good state is kept. Try "
-        "on_divergence='backtrack', smaller learning rates, clipping, a low-rank quadratic term "
-        "or substeps",
+        f"training diverged in epoch {epoch}{last_good.tried}: {error}; the last good state is "
+        f"kept. Try {', '.join(_untried(settings))}",
         part=error.part,
         epoch=epoch,
     )
+
+
+def _untried(settings: Settings) -> list[str]:
+    """What may keep a training finite and is not set already."""
+    advice = ["more substeps"]
+    if settings.dynamics == "quadratic":
+        advice.append(f"a low-rank quadratic term, {how_to_set('dynamics', 'lrlq')}")
+    if settings.clip_norm is None:
+        advice.append(f"clipping, {how_to_set('clip_norm', 1)}")
+    if settings.on_divergence != "backtrack":  # which tries smaller learning rates by itself
+        advice += ["smaller learning rates", how_to_set("on_divergence", "backtrack")]
+    return advice
 
 
 @torch.no_grad()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
 
 from smore.data import Trajectories
+from smore.data.normalization import require_variation
 from smore.distribution import team
 from smore.errors import DivergenceError, ProcessLostError
 from smore.progress import shown_passes
@@ -62,9 +64,12 @@ def run_training(
         )
         try:
             shown = options.progress and members.leads
+            if shown and kept.origin is not None:
+                print(kept.origin, file=sys.stderr)
             prepared = prepare(
                 training, selecting, settings, device, team=members, show_progress=shown
             )
+            require_variation(prepared.trajectories, members)
             trained = train(prepared, device, checkpoints=kept, show_progress=shown)
             with shown_passes("finishing", shown=shown):
                 surrogate = assemble(prepared, trained, kept.seconds)

@@ -19,7 +19,7 @@ from smore.decoder import Basis, FilterNetwork
 from smore.decoder.gradient_sum import GradientSum
 from smore.decoder.residual import backpropagate_residual
 from smore.distribution import common_team
-from smore.errors import DivergenceError
+from smore.errors import DivergenceError, how_to_set
 from smore.inference import NormalEquations, normal_equations
 from smore.inference.normal_equations import chunk_equations
 from smore.training.checkpoints import Checkpoints, Randomness
@@ -83,10 +83,10 @@ def fit_decoder(
         decoder.zero_grad()
         drawn = draw(pieces, generator)
         loss = accumulate_projection(decoder, drawn, chunk_size)
-        divergence = _divergence(decoder, loss, schedule.steps)
-        if divergence is not None:
+        diverged = _not_finite(decoder, loss)
+        if diverged is not None:
             if not last_good.retreat():
-                raise divergence
+                raise _divergence(*diverged, schedule.steps, last_good)
             for optimizer in optimizers:
                 optimizer.state.clear()
             continue
@@ -104,17 +104,23 @@ def fit_decoder(
     return schedule.steps
 
 
-def _divergence(decoder: FilterNetwork, loss: float, step: int) -> DivergenceError | None:
-    """What is not finite, if anything is."""
+def _not_finite(decoder: FilterNetwork, loss: float) -> tuple[str, float] | None:
+    """What is not finite, and what it is instead, if anything is."""
     gradients = [weight.grad for weight in decoder.parameters() if weight.grad is not None]
     part, value = "projection error", loss
     if math.isfinite(loss):
         part, value = "decoder gradient", float(get_total_norm(gradients))
-    if math.isfinite(value):
-        return None
+    return None if math.isfinite(value) else (part, value)
+
+
+def _divergence(part: str, value: float, step: int, last_good: LastGood) -> DivergenceError:
+    # Backtracking has tried smaller rates by itself.
+    advice = f"a smaller decoder_rate, or {how_to_set('on_divergence', 'backtrack')}"
+    if last_good.backtrack:
+        advice = "a smaller latent_dim, and look for extreme values in the data"
     return DivergenceError(
-        f"the {part} is {value} in step {step} of the decoder; the state before it is kept. "
-        "Try a smaller decoder_rate, or on_divergence='backtrack'",
+        f"the {part} is {value} in step {step} of the decoder{last_good.tried}; the state before "
+        f"it is kept. Try {advice}",
         part=part,
         epoch=step,
     )
