@@ -251,14 +251,24 @@ def test_time_adds_up_over_interruptions(tmp_path):
 
 
 def test_a_signal_is_a_request_and_a_second_one_is_an_order():
-    usual = signal.getsignal(signal.SIGTERM)
+    usual = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     with stop_requests() as request:
         assert not request
         os.kill(os.getpid(), signal.SIGTERM)
         assert request
         assert request.signal == signal.SIGTERM
-        assert signal.getsignal(signal.SIGTERM) is usual
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) is usual[0]
+    assert signal.getsignal(signal.SIGINT) is usual[1]
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in a shell's background jobs
+    try:
+        with stop_requests() as request:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not request
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def test_other_threads_do_without_signals():

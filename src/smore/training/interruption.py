@@ -30,13 +30,15 @@ class StopRequest:
 def stop_requests() -> Iterator[StopRequest]:
     """While this lasts, the first signal is a request; a second one acts at once, as usual.
 
-    Signals can be handled in the main thread alone; elsewhere nothing changes.
+    Signals can be handled in the main thread alone; elsewhere nothing changes. A signal that is
+    ignored, as Ctrl-C is in a shell's background jobs, stays so.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
     usual = {number: signal.getsignal(number) for number in SIGNALS}
+    usual = {number: handler for number, handler in usual.items() if handler != signal.SIG_IGN}
 
     def note(number: int, frame: FrameType | None) -> None:
         request.signal = number
@@ -47,7 +49,7 @@ def stop_requests() -> Iterator[StopRequest]:
             file=sys.stderr,
         )
 
-    for number in SIGNALS:
+    for number in usual:
         signal.signal(number, note)
     try:
         yield request
