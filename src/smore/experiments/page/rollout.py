@@ -66,7 +66,7 @@ def _verdict(rows: Sequence[Row], dataset: str, model: str, recipe: str) -> str:
     told = f"{times(ratio)}, {'holds' if ratio <= FACTOR else 'does not hold'}"
     if recipe == "fast":
         return told
-    if ratio > FACTOR and epochs < CLAIMED_EPOCHS:
+    if epochs < 1 or (ratio > FACTOR and epochs < CLAIMED_EPOCHS):
         told = f"{times(ratio)}, trained too little to say"
     return f"{told} ({epochs:,.0f} of {CLAIMED_EPOCHS:,} epochs)"
 
