@@ -107,3 +107,8 @@ class UnobservedWarning(UserWarning):
 def how_to_set(name: str, value: str | int) -> str:
     """What a message advises: an argument, for readers in Python and at the command line."""
     return f"{name}={value!r} (on the command line: --{name.replace('_', '-')} {value})"
+
+
+def unwritable(path: object, error: OSError) -> str:
+    """What a message says of a file that could not be written."""
+    return f"{path} cannot be written: {error.strerror or error}; make room or choose another place"

@@ -10,8 +10,8 @@ import typer
 from numpy.typing import NDArray
 
 from smore.cli.data import load_benchmark
+from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_json
-from smore.data import Missing
 from smore.dynamics import QuadraticDynamics
 from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure
@@ -35,7 +35,7 @@ def certify(
     dataset: Annotated[
         str | None, typer.Option(help="Use the test set of a benchmark for that.")
     ] = None,
-    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    missing: MissingOption = "refuse",
     figure: Annotated[
         Path | None, typer.Option(help="Draw spectra, and bounds beside rollouts, here.")
     ] = None,

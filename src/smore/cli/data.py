@@ -10,8 +10,9 @@ import typer
 
 from smore import datasets
 from smore.cli.fields import with_fields_of
+from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, print_json, print_table, span
-from smore.data import Geometry, Missing, Trajectories, stored
+from smore.data import Trajectories, stored
 from smore.data.normalization import channel_moments
 from smore.datasets.catalogue import ALIASES
 from smore.model import as_trajectories
@@ -81,11 +82,8 @@ for _name in datasets.BENCHMARKS:
 @app.command("info")
 def info(
     path: Annotated[Path, typer.Argument(help="A NetCDF or Zarr file.")],
-    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
-    geometry: Annotated[
-        Geometry | None,
-        typer.Option(help="Coordinates: box (plain) or sphere; default: told by the file."),
-    ] = None,
+    missing: MissingOption = "refuse",
+    geometry: GeometryOption = None,
     as_json: Json = False,
 ) -> None:
     """Show how smore reads a file: sequences, times, points, channels."""

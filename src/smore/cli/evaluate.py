@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from smore.cli.data import load_benchmark
+from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_evaluation, print_json
-from smore.data import Missing, Trajectories
+from smore.data import Trajectories
 from smore.errors import SettingsError
 from smore.experiments.results import append_result
 from smore.inference import FitMethod
@@ -33,7 +34,7 @@ def evaluate(
     method: Annotated[
         FitMethod, typer.Option(help="How initial states are inferred.")
     ] = "posterior",
-    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    missing: MissingOption = "refuse",
     figure: Annotated[
         Path | None, typer.Option(help="Draw truth, forecast and error of one sequence here.")
     ] = None,

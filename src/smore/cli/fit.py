@@ -9,8 +9,8 @@ import typer
 
 from smore.cli.data import load_benchmark
 from smore.cli.fields import with_fields_of
+from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, error_console, print_evaluation, print_json
-from smore.data import Geometry, Missing
 from smore.description import TrainingRecord
 from smore.distribution import is_leader
 from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
@@ -43,11 +43,8 @@ def fit(
     select_on_test: Annotated[
         bool, typer.Option(help="Benchmarks: select on the test set, as the paper does.")
     ] = False,
-    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
-    geometry: Annotated[
-        Geometry | None,
-        typer.Option(help="Coordinates: box (plain) or sphere; default: told by the file."),
-    ] = None,
+    missing: MissingOption = "refuse",
+    geometry: GeometryOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoints of a run that was cut off.")
     ] = False,

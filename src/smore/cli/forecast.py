@@ -9,9 +9,10 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, error_console, print_json, print_table, span
 from smore.cli.points import points_of
-from smore.data import Clock, Missing
+from smore.data import Clock
 from smore.data.files import require_data_format, save_dataset
 from smore.description import Description
 from smore.errors import SettingsError
@@ -58,7 +59,7 @@ def forecast(
     uncertainty: Annotated[
         bool, typer.Option(help="Write a standard deviation beside every channel.")
     ] = True,
-    missing: Annotated[Missing, typer.Option(help="Missing values: refuse or mask.")] = "refuse",
+    missing: MissingOption = "refuse",
     figure: Annotated[
         Path | None, typer.Option(help="Draw the first forecast and its uncertainty here.")
     ] = None,

@@ -15,7 +15,7 @@ import xarray as xr
 from pydantic import ByteSize
 
 from smore.data.layout import SEQUENCE, TIME_NAMES
-from smore.errors import DataError
+from smore.errors import DataError, unwritable
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
 ZARR_SUFFIX = ".zarr"
@@ -101,10 +101,7 @@ def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
                 _sync(unfinished)
         _replace(unfinished, path)
     except OSError as error:
-        raise DataError(
-            f"{path} cannot be written: {error.strerror or error}; make room or choose another "
-            "place"
-        ) from error
+        raise DataError(unwritable(path, error)) from error
     finally:
         _remove(unfinished)
 

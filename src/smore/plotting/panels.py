@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from smore.data import Clock, Mesh, Space, Trajectories
-from smore.errors import SettingsError
+from smore.errors import SettingsError, unwritable
 from smore.plotting.fields import draw_field
 
 if TYPE_CHECKING:
@@ -132,10 +132,7 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
     except OSError as error:
-        raise SettingsError(
-            f"{path} cannot be written: {error.strerror or error}; make room or choose another "
-            "place"
-        ) from error
+        raise SettingsError(unwritable(path, error)) from error
 
 
 def require_figure_format(path: Path) -> None:
