@@ -84,6 +84,25 @@ def literal(data, predict, variance, steps):
     return (np.mean(errors), np.mean(normalised)) if errors else (None, None)
 
 
+def best_fit(decode, sequence, step):
+    """What decoding can make of one snapshot; NaN where there are too few values to judge it."""
+    seen = np.ones((2, sequence.mesh.num_points), bool)
+    seen = seen if sequence.observed is None else sequence.observed[step]
+    offset = decode(torch.zeros(2, DIM).double(), sequence)
+    fields = np.full_like(offset, np.nan)
+    if (seen.sum(1) < 2 * DIM).any():
+        return fields
+    for channel in range(2):
+        columns = [
+            decode(direction.expand(2, DIM), sequence)[channel] - offset[channel]
+            for direction in torch.eye(DIM).double()
+        ]
+        modes, target = np.stack(columns, 1), sequence.fields[step, channel] - offset[channel]
+        codes = np.linalg.lstsq(modes[seen[channel]], target[seen[channel]], rcond=None)[0]
+        fields[channel] = offset[channel] + modes @ codes
+    return fields
+
+
 @pytest.mark.parametrize("kind", ["plain", "ragged", "masked"])
 @pytest.mark.parametrize("chunk_size", [None, 3])
 def test_every_number_is_a_mean_over_values_in_the_datas_units(kind, chunk_size):
@@ -100,6 +119,9 @@ def test_every_number_is_a_mean_over_values_in_the_datas_units(kind, chunk_size)
         first = sequence.fields[0].astype(float)
         return first if sequence.observed is None else np.where(sequence.observed[0], first, np.nan)
 
+    def fitted_at(_, sequence, step):
+        return best_fit(decode, sequence, step)
+
     later = range(1, 5)
     expected = {
         ("in_horizon_mse", "in_horizon_nmse"): (forecast_at, range(1, HORIZON)),
@@ -107,6 +129,7 @@ def test_every_number_is_a_mean_over_values_in_the_datas_units(kind, chunk_size)
         ("full_mse", "full_nmse"): (forecast_at, later),
         ("persistence_mse", "persistence_nmse"): (persistence_at, later),
         ("climatology_mse", "climatology_nmse"): (climatology_at, later),
+        ("decoder_mse", "decoder_nmse"): (fitted_at, later),
     }
     for names, (predict, steps) in expected.items():
         found = [getattr(evaluation, name) for name in names]
@@ -194,3 +217,13 @@ def test_numbers_are_json_even_where_a_step_was_not_observed():
     gap = Trajectories.from_arrays(fields, first.mesh.coords, first.times, missing="mask")
     evaluation, *_ = evaluate(gap)
     json.dumps(evaluation.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("decoder", "told"),
+    [(0.4, "leaves 80% of it"), (0.05, "leaves 10.00% of it"), (None, None), (math.nan, None)],
+)
+def test_what_the_error_consists_of_is_told_where_it_is_known(decoder, told):
+    evaluation = dataclasses.replace(judged(0.5, 5.0, 1.0), decoder_nmse=decoder)
+    limit = evaluation.limit()
+    assert limit is None if told is None else told in limit

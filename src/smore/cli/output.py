@@ -77,9 +77,18 @@ def print_evaluation(evaluation: Evaluation) -> None:
                 e.climatology_mse,
                 e.climatology_nmse,
             ],
+            [
+                "decoder alone",
+                e.decoder_in_horizon_mse,
+                e.decoder_extrapolation_mse,
+                e.decoder_mse,
+                e.decoder_nmse,
+            ],
         ],
     )
     relative = ", ".join(f"{name} {value:.2%}" for name, value in e.relative_l2.items())
     console.print(f"error norm over field norm: {relative}", highlight=False)
     style = "green" if e.beats_references else "bold red"
     console.print(e.verdict(), style=style, highlight=False)
+    if (limit := e.limit()) is not None:
+        console.print(limit, highlight=False)

@@ -17,6 +17,7 @@ from smore.decoder import Decoder
 from smore.decoder.residual import squared_errors
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import score
+from smore.inference import least_squares, normal_equations
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Evaluation:
 
     `..._mse` is per field entry in the data's units, `..._nmse` divides each channel by its
     variance over the training data. Persistence keeps the first snapshot; climatology is the mean
-    of the training data. None stands where nothing was observed.
+    of the training data. `decoder_...` is the error of fitting each snapshot by itself, which no
+    dynamics can undercut by much: of snapshots with two values per latent or more, and None of
+    forecasts that come as fields. None stands where nothing was observed.
     """
 
     num_sequences: int
@@ -47,6 +50,10 @@ class Evaluation:
     climatology_extrapolation_mse: float | None
     climatology_mse: float | None
     climatology_nmse: float | None
+    decoder_in_horizon_mse: float | None
+    decoder_extrapolation_mse: float | None
+    decoder_mse: float | None
+    decoder_nmse: float | None
     relative_l2: dict[str, float]
 
     @property
@@ -78,6 +85,25 @@ class Evaluation:
         late = self.worse_than_persistence_until
         caveat = f", but above persistence up to step {late}" if late else ""
         return f"The forecast error is {' and '.join(ratios)}{caveat}."
+
+    def limit(self) -> str | None:
+        """One sentence about what the error consists of, if that is known."""
+        share = self.decoder_share
+        if share is None or not math.isfinite(share):
+            return None
+        if share > 0.5:
+            return (
+                f"Decoding alone leaves {min(share, 1):.0%} of it: what the modes do not hold, "
+                "noise in the data included."
+            )
+        return f"Decoding alone leaves {share:.2%} of it; dynamics and initial states add the rest."
+
+    @property
+    def decoder_share(self) -> float | None:
+        """The part of the error, per variance, that fitting each snapshot by itself leaves."""
+        if self.decoder_nmse is None or not self.full_nmse:
+            return None
+        return self.decoder_nmse / self.full_nmse
 
     @property
     def worse_than_persistence_until(self) -> int:
@@ -125,14 +151,36 @@ def evaluate_latents(
     squared, count = squared_errors(decoder, blocks, forecast, chunk_size)
     constant = climatology.expand_as(forecast)
     climate, _ = squared_errors(decoder, blocks, constant, chunk_size)
-    squared, climate = squared * scale**2, climate * scale**2
-    return evaluation_of(squared, climate, count, trajectories, timeline, variance, horizon)
+    fitted = _decoder_errors(decoder, blocks, count, chunk_size)
+    return evaluation_of(
+        squared * scale**2,
+        climate * scale**2,
+        count,
+        (fitted[0] * scale**2, fitted[1]),
+        trajectories,
+        timeline,
+        variance,
+        horizon,
+    )
+
+
+def _decoder_errors(
+    decoder: Decoder, blocks: Sequence[AnyBlock], like: Tensor, chunk_size: int | None
+) -> tuple[Tensor, Tensor]:
+    """Sums of squares left by least squares, snapshot by snapshot, and the number of values."""
+    squared, count = (torch.zeros_like(like, dtype=torch.float64) for _ in range(2))
+    for each in normal_equations(decoder, blocks, chunk_size):
+        well = each.well_observed[:, None]
+        squared[each.snapshots] = each.squared_residual(least_squares(each)) * well
+        count[each.snapshots] = each.count * well
+    return squared, count
 
 
 def evaluation_of(
     squared: Tensor,
     climate: Tensor,
     count: Tensor,
+    fitted: tuple[Tensor, Tensor],
     truth: Trajectories,
     timeline: Timeline,
     variance: Tensor,
@@ -144,6 +192,7 @@ def evaluation_of(
         squared: (snapshots, channels) of the forecast, summed over points, in the data's units.
         climate: the same of the climatology.
         count: (snapshots, channels) number of points in each sum.
+        fitted: sums and numbers of the decoder alone; numbers of 0 where it was not tried.
         truth: what was forecast.
         timeline: which snapshot comes when.
         variance: (channels,) over the training data.
@@ -154,6 +203,7 @@ def evaluation_of(
     nmse = score(squared / variance, count, timeline, horizon)
     persistence = score(kept, kept_count, timeline, horizon)
     climatology = score(climate, count, timeline, horizon)
+    decoder = score(*fitted, timeline, horizon)
     later = torch.ones_like(timeline.valid)
     later[:, 0] = False
     scored = timeline.scatter(later)
@@ -178,6 +228,10 @@ def evaluation_of(
         climatology_extrapolation_mse=climatology.extrapolation,
         climatology_mse=climatology.full,
         climatology_nmse=score(climate / variance, count, timeline, horizon).full,
+        decoder_in_horizon_mse=decoder.in_horizon,
+        decoder_extrapolation_mse=decoder.extrapolation,
+        decoder_mse=decoder.full,
+        decoder_nmse=score(fitted[0] / variance, fitted[1], timeline, horizon).full,
         relative_l2={
             channel.name: float(value)
             for channel, value in zip(truth.channels, relative, strict=True)

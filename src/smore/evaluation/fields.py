@@ -45,7 +45,8 @@ def evaluate_fields(
         ],
     )
     climate, _ = _squared_errors(truth, [training_mean] * len(truth))
-    return evaluation_of(squared, climate, count, truth, timeline, variance, horizon)
+    nothing = torch.zeros_like(squared), torch.zeros_like(squared)  # there is no decoder
+    return evaluation_of(squared, climate, count, nothing, truth, timeline, variance, horizon)
 
 
 def _require_match(

@@ -34,6 +34,7 @@ def append_result(
             "extrapolation_mse": evaluation.extrapolation_mse,
             "full_mse": evaluation.full_mse,
             "persistence_mse": evaluation.persistence_mse,
+            "decoder_mse": evaluation.decoder_mse,
             "parameters": model.num_parameters,
             "seconds": round(description.training.seconds, 1),
         },

@@ -14,8 +14,6 @@ from smore.inference.fits import posterior
 from smore.training.problem import TrainingProblem
 from smore.training.variable_projection import solve_codes
 
-# A snapshot with fewer observed points per channel than this times p needs the others' help.
-ENOUGH_POINTS = 2.0
 STATES_AT_ONCE = 64  # their covariances are held together
 
 
@@ -54,11 +52,10 @@ def latent_table(equations: Sequence[NormalEquations]) -> Tensor:
 
 
 def _complete(equations: Sequence[NormalEquations], latents: Tensor) -> None:
-    """Replace the latents of poorly observed snapshots, in place."""
-    least = ENOUGH_POINTS * latents.shape[-1]
+    """Replace the latents of poorly observed snapshots, which need the others' help, in place."""
     well = torch.zeros(len(latents), dtype=torch.bool)
     for each in equations:
-        well[each.snapshots] = (each.count >= least).all(1)
+        well[each.snapshots] = each.well_observed
     if bool(well.all()) or int(well.sum()) < 2:
         return
     prior = LatentPrior.fit(latents[well].flatten(1))
