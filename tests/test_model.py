@@ -216,7 +216,7 @@ def test_a_point_that_is_never_observed_might_as_well_not_be_there():
 def test_missing_values_are_refused_unless_declared():
     dataset = trajectories().to_xarray()
     dataset["v"][1, 3, 7] = np.nan
-    with pytest.raises(DataError, match=r"'v' must be finite.*sequence 1.*time index 3.*point 7"):
+    with pytest.raises(DataError, match=r"'v' must be a finite.*sequence 1.*time index 3.*point 7"):
         fitted(dataset)
     evaluation = fitted(dataset, missing="mask").evaluate(dataset, missing="mask")
     assert math.isfinite(evaluation.full_mse)

@@ -93,8 +93,8 @@ def test_a_value_that_is_not_finite_is_named_as_in_the_file(chunks, tmp_path):
     data["u1"][3, 4, 2, 5] = np.nan
     lazy = Trajectories.open(write(data, tmp_path, chunks), lazy=True)
     message = (
-        r"'u1' must be finite, is nan in sequence 3 at time index 4 \(time = 2.0\), point 33 "
-        r"\[y index 2, x index 5\] \(x = -0.230769, y = 0.25\); .*missing='mask'"
+        r"'u1' must be a finite value, is nan in sequence 3 at time index 4 \(time = 2.0\), "
+        r"point 33 \[y index 2, x index 5\] \(x = -0.230769, y = 0.25\); .*missing='mask'"
     )
     with pytest.raises(DataError, match=message):
         stored(lazy)
@@ -112,8 +112,17 @@ def test_infinity_is_always_refused(missing, tmp_path):
     data["u0"][1, 2, 0, 0] = np.inf
     path = write(data, tmp_path)
     with pytest.raises(
-        DataError, match="'u0' must be finite, is inf in sequence 1 at time index 2"
+        DataError, match="'u0' must be a finite value, is inf in sequence 1 at time index 2"
     ):
+        stored(Trajectories.open(path, lazy=True, missing=missing))
+
+
+@pytest.mark.parametrize("missing", ["refuse", "mask"])
+def test_a_fill_value_that_no_attribute_declares_is_refused(missing, tmp_path):
+    data = flow()
+    data["u0"][1, 2, 0, 0] = 1e20
+    path = write(data, tmp_path)
+    with pytest.raises(DataError, match=r"'u0' .* sequence 1 at time index 2 .* 'no value'"):
         stored(Trajectories.open(path, lazy=True, missing=missing))
 
 

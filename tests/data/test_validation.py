@@ -21,7 +21,7 @@ def arrays() -> dict:
 def test_nan_is_located(grid: xr.Dataset) -> None:
     grid["h"][1, 2, 1, 3] = np.nan
     message = (
-        r"'h' must be finite, is nan in sequence 1 at time index 2 \(time = 1.5\), "
+        r"'h' must be a finite value, is nan in sequence 1 at time index 2 \(time = 1.5\), "
         r"point 8 \[y index 1, x index 3\] \(x = 0.5, y = 0.5\); 1 such .*missing='mask'"
     )
     with pytest.raises(DataError, match=message):
@@ -46,8 +46,19 @@ def test_infinity_is_always_refused(value: float, missing: str) -> None:
     given["fields"][0, 0, 0, 0] = np.nan if missing == "mask" else 0.0
     given["fields"][1, 2, 1, 3] = value
     with pytest.raises(
-        DataError, match=rf"'v' must be finite, is {value} in sequence 1 .* point 3"
+        DataError, match=rf"'v' must be a finite value, is {value} in sequence 1 .* point 3"
     ):
+        Trajectories.from_arrays(**given, missing=missing)
+
+
+@pytest.mark.parametrize("missing", ["refuse", "mask"])
+@pytest.mark.parametrize("value", [1e20, -1e20, 9.969209968386869e36])
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_fill_values_that_no_attribute_declares_are_refused(kind, value, missing) -> None:
+    given = arrays()
+    given["fields"] = given["fields"].astype(kind)
+    given["fields"][1, 2, 1, 3] = value
+    with pytest.raises(DataError, match=r"'v' .* sequence 1 .* point 3 .*; 1 such .* 'no value'"):
         Trajectories.from_arrays(**given, missing=missing)
 
 

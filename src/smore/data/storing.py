@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from smore.data.column_store import ColumnStore
 from smore.data.column_sums import ColumnSums, point_keys
+from smore.data.fill_values import REPLACING, certainly_values, fill_values
 from smore.data.lazy import MASKING, PIECE_BYTES, FileFields, computed, grouped, pieces
 from smore.data.mesh import Mesh
 from smore.data.stored_fields import FieldStore, StoredFields
@@ -163,22 +164,21 @@ class _Copy:
         return None if seen.all() else seen
 
     def _require_finite(self, column: int, points: NDArray, values: NDArray) -> None:
-        # A sum is finite only if every term is, and costs no memory.
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(values.sum()):
-                return
-        bad = ~np.isfinite(values)
+        if certainly_values(values):
+            return
+        marked = fill_values(values)
+        bad = marked | ~np.isfinite(values)
         if not bad.any():
             return
         row, place = np.argwhere(bad)[0]
         if self.masked and np.isnan(values[row, place]):
             self._refuse_gap(column + row, points[place])
-        remedy = "correct the data"
+        remedy = REPLACING if marked[row, place] else "correct the data"
         if np.isnan(values[row, place]):
             remedy += f", or {MASKING}"
         name = self.trajectories.channels[self.names[column + row].channel].name
         raise DataError(
-            f"'{name}' must be finite, is {values[row, place]} "
+            f"'{name}' must be a finite value, is {values[row, place]:g} "
             f"{self._told(column + row, points[place])}; at least {bad.sum()} such values; {remedy}"
         )
 

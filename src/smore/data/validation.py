@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from smore.data.fill_values import REPLACING, certainly_values, fill_values
 from smore.data.lazy import MASKING, FileFields, dask_array
 from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
@@ -152,10 +153,10 @@ def _checked_fields(
     sequence: Sequence, trajectories: Trajectories, number: int, missing: Missing
 ) -> Sequence:
     fields = sequence.fields
-    # A sum is finite only if every term is, and costs no memory.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(fields.sum()):
-            return sequence
+    if certainly_values(fields):
+        return sequence
+    if (marked := fill_values(fields)).any():
+        _refuse(marked, sequence, trajectories, number, REPLACING)
     finite = np.isfinite(fields)
     if finite.all():
         return sequence
@@ -180,8 +181,8 @@ def _refuse(
     time, channel, point = np.argwhere(bad)[0]
     told = told_value(trajectories, sequence, number, (time, channel, point))
     raise DataError(
-        f"'{trajectories.channels[channel].name}' must be finite, is "
-        f"{sequence.fields[time, channel, point]} {told}; {bad.sum()} such values in this "
+        f"'{trajectories.channels[channel].name}' must be a finite value, is "
+        f"{sequence.fields[time, channel, point]:g} {told}; {bad.sum()} such values in this "
         f"sequence; {remedy}"
     )
 

@@ -1,0 +1,33 @@
+"""Numbers that stand for "no value" in data that do not say so.
+
+Where a file declares its `_FillValue`, NaN is read in its place; any other would be learned.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.data.lazy import MASKING
+
+# What climate archives and the NetCDF library write.
+FILL_VALUES = (1e20, 9.969209968386869e36)
+_BELOW_ALL = 1e19
+
+REPLACING = (
+    "that stands for 'no value' in many files: replace it by NaN "
+    f"(dataset.where(abs(dataset) < {_BELOW_ALL:g})) and {MASKING}"
+)
+
+
+def certainly_values(array: NDArray[np.floating]) -> bool:
+    """Whether a look at the sum, which costs no memory, shows numbers finite and no fill values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(abs(array.sum()) < _BELOW_ALL)
+
+
+def fill_values(array: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Which numbers are fill values."""
+    with np.errstate(over="ignore"):
+        marks = np.array(FILL_VALUES).astype(array.dtype)
+    return np.isin(np.abs(array), marks[np.isfinite(marks)])
