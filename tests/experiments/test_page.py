@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 from types import SimpleNamespace
 
@@ -45,7 +46,13 @@ def stability_row(dataset, configuration, latent_dim, full, epoch=None, **change
 
 def sparse_row(visible, full, placement="random", model="wave-koopman"):
     row = {"key": f"{model}_{visible}_{placement}", "dataset": "wave", "model": model, "seed": 0}
-    row |= {"visible": visible, "placement": placement, "full_mse": full, "observability": 0.25}
+    row |= {
+        "recipe": "fast",
+        "visible": visible,
+        "placement": placement,
+        "full_mse": full,
+        "observability": 0.25,
+    }
     return row | {"seconds": 90.0, "status": "done", "remark": ""}
 
 
@@ -158,6 +165,11 @@ def test_the_lowest_errors_are_those_of_the_tables(results, text):
     assert cells(text(), "The lowest error", "measured, SMORE paper")[1] == "DINo (of 3)"
 
 
+def test_without_smore_there_is_no_lowest_error(results, text):
+    write(results, "rollout", [rollout_row("wave", "dino", "baseline", 5e-3)])
+    assert cells(text(), "The lowest error", "measured, SMORE fast")[1] == "not run"
+
+
 def test_what_beats_what_at_equal_cost(results, text):
     rows = [
         rollout_row("wave", "smore-koopman", "fast", 1e-4, seconds=120.0, budget_minutes=None),
@@ -168,15 +180,17 @@ def test_what_beats_what_at_equal_cost(results, text):
         rollout_row("wave", "cno", "baseline", float("inf"), budget_minutes=9.0),
         rollout_row("wave", "dino", "baseline", None, status="failed", remark="diverged"),
         rollout_row("wave", "pod-dmd", "baseline", 1e-8, seconds=12.0, budget_minutes=None),
+        rollout_row("wave", "opinf", "baseline", 1.2e-4, seconds=30.0, budget_minutes=None),
     ]
     write(results, "rollout", rows)
     (line,) = re.findall(r"^- wave: .*$", text(), re.MULTILINE)
     assert line == (
         "- wave: SMORE-Koopman, fast (1.00e-4 in 2 min) beats FNO (3.00e-2 in 10 min), "
         "CNO (overflow in 10 min), SMORE-Koopman, paper (4.00e-4 in 10 min); "
+        "it is even with operator inference (1.20e-4 in 30 s); "
         "it is beaten by POD + DMD (1.00e-8 in 12 s); "
         "less time than its due had CNO; "
-        "no result: Transolver (not run), DINo (failed), operator inference (not run)"
+        "no result: Transolver (not run), DINo (failed)"
     )
 
 
@@ -206,17 +220,43 @@ def test_stability_is_told_by_dimension(results, text):
     ]
     assert "Epochs asked for: 300." in page
     assert (
-        "- shallow-water, 300 epochs: FULL turned non-finite in 0 of 1 runs; FULL without low rank "
-        "turned non-finite in 1 of 2 runs; growth: "
+        "- shallow-water, 300 epochs\n    - non-finite or not: FULL as claimed at p = 100; OFF "
+        "cannot be told; FULL without low rank as claimed at p = 70, not as claimed at p = 100\n"
     ) in page
     assert "growth: FULL +25.0% (+16.7%), OFF not run (+267.0%)" in page
+    assert "that FULL grows least cannot be told: not run" in page
+
+
+@pytest.mark.parametrize(
+    ("full", "others", "told"),
+    [
+        ((2e-3, 2.2e-3), (2e-3, 4e-3), "holds\n"),
+        ((2e-3, 2.2e-3), (2e-3, math.inf), "holds\n"),
+        ((2e-3, 4e-3), (2e-3, 3e-3), "does not hold\n"),
+        ((2e-2, 2.337e-2), (2e-3, 4e-3), "holds, but with errors up to 10x the claimed ones"),
+        ((2e-3, math.inf), (2e-3, 4e-3), "does not hold: its forecasts overflow"),
+    ],
+)
+def test_whether_full_grows_least_is_told_with_what_it_is_worth(results, text, full, others, told):
+    rows = [
+        stability_row("navier-stokes", name, p, error)
+        for name, errors in (("FULL", full), ("OFF", others), ("FULL without low rank", others))
+        for p, error in zip((50, 100), errors, strict=True)
+    ]
+    write(results, "stability", rows)
+    assert f"that FULL grows least {told}" in text()
+
+
+def test_what_the_paper_sees_later_than_we_trained_is_no_contradiction(results, text):
+    write(results, "stability", [stability_row("shallow-water", "OFF", 50, 1e-3)])
+    assert "OFF cannot be told" in text()  # the paper's turns non-finite in epoch 8,111
 
 
 def test_sparse_levels_stand_beside_the_paper(results, text):
     rows = [sparse_row(1.0, 1e-7), sparse_row(0.02, 1.4e-3), sparse_row(0.02, 1e-5, "placed")]
     write(results, "sparse", rows)
     page = text()
-    assert "- wave-koopman: holds at 1 of 2 fractions, not at 2%" in page
+    assert "- wave-koopman, fast recipe: holds at 1 of 2 fractions, not at 2%" in page
     assert "- ns-lrlq: not run" in page
     assert cells(page, "### wave-koopman", "2%") == [
         "2%",
@@ -230,7 +270,9 @@ def test_sparse_levels_stand_beside_the_paper(results, text):
 
 def test_levels_that_smore_sparse_wrote_are_read(results, text):
     row = sparse_row(0.5, 1e-7, model="ns-lrlq")
-    write(results, "sparse", [{name: row[name] for name in row if name not in ("key", "status")}])
+    absent = ("key", "status", "recipe")
+    write(results, "sparse", [{name: row[name] for name in row if name not in absent}])
+    assert "- ns-lrlq: holds at 1 of 1" in text()
     assert cells(text(), "### ns-lrlq", "50%")[1] == "1.00e-7 (1.53e-3, 6.54e-5x)"
 
 
@@ -262,6 +304,12 @@ def test_the_command_writes_the_page(results, tmp_path):
         assert (results / name).exists()
 
 
+def test_a_page_of_nothing_is_not_written(tmp_path):
+    with pytest.raises(SettingsError, match="no table of `smore reproduce` in "):
+        command("page", "--results", tmp_path, "--output", tmp_path / "page.md")
+    assert not (tmp_path / "page.md").exists()
+
+
 @pytest.fixture
 def wave(monkeypatch, tmp_path):
     """A planted model in place of one of the Wave benchmark, with forty points to see."""
@@ -290,6 +338,16 @@ def test_the_sparse_command_resumes_and_fills_the_page(wave, results, text):
     level = cells(text(), "### wave-koopman", "10%")
     assert level[1].startswith(f"{number(rows[1]['full_mse'])} (1.98e-4, ")
     assert level[2] == number(rows[2]["full_mse"])
+
+
+def test_a_model_of_something_else_is_refused_before_every_row_fails(wave, results, monkeypatch):
+    other = SimpleNamespace(test=trajectories().to_xarray().rename(u="height"))
+    monkeypatch.setattr("smore.datasets.load", lambda name: other)
+    with pytest.raises(
+        SettingsError, match=r"expected a model of wave \(height, v\), .*wave.smore"
+    ):
+        command("sparse", "--model", wave, "--results", results)
+    assert not (results / "sparse.csv").exists()
 
 
 def test_model_files_name_their_benchmark(results):

@@ -76,11 +76,18 @@ def test_rows_hold_run_values_and_provenance(ledger):
 def test_what_has_a_row_is_not_run_again(ledger):
     done(ledger, runs(2), Counting())
     second = Counting()
-    rows, _ = done(ledger, runs(4), second)
+    rows, said = done(ledger, runs(4), second)
     assert second.asked == [2, 3]
+    assert "has 2 of 4 rows already" in said[0]
     assert [row["seed"] for row in rows] == [0, 1, 2, 3]
     assert [row["seed"] for row in done(ledger, runs(2), second)[0]] == [0, 1]
     assert second.asked == [2, 3]
+
+
+def test_tables_need_a_folder(tmp_path):
+    (tmp_path / "afile").touch()
+    with pytest.raises(SettingsError, match="afile is a file"):
+        Ledger(tmp_path / "afile", "t", ["error"])
 
 
 def _work(folder, log, start):
@@ -236,7 +243,7 @@ def test_progress_counts_rows_and_extrapolates_their_time(ledger):
     ledger.append(first.columns() | row | {"run_seconds": 100.0})
     ledger.append(second.columns() | row | {"run_seconds": 140.0})
     _, said = done(ledger, runs(4), Counting())
-    assert said[0] == "t 3/4: wave_fno_baseline_seed2_p=50, eta 4 min"
+    assert said[1] == "t 3/4: wave_fno_baseline_seed2_p=50, eta 4 min"
 
 
 def test_a_file_of_another_kind_is_refused_before_any_work(ledger):

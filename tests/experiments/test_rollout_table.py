@@ -239,9 +239,9 @@ def test_only_the_papers_recipe_sees_the_test_set(monkeypatch, tmp_path, recipe,
     seen = {}
     fit = SMORE.fit
 
-    def spy(self, data, *, select_on=None):
+    def spy(self, data, *, select_on=None, **options):
         seen.update(model=self, data=data, select_on=select_on)
-        return fit(self, data, select_on=select_on, progress=False)
+        return fit(self, data, select_on=select_on, **options, progress=False)
 
     monkeypatch.setattr(SMORE, "fit", spy)
     row = row_of(tmp_path, Run("rollout", "wave", "smore-koopman", recipe, 0), Limits(epochs=3))
@@ -268,7 +268,8 @@ def test_epochs_of_the_papers_recipe_are_what_time_allows(monkeypatch, tmp_path)
     monkeypatch.setattr(rollout_table, "seconds_per_epoch", lambda prepared, device: 1.0)
     asked = []
 
-    def fit(self, data, *, select_on=None):
+    def fit(self, data, *, checkpoints, **_):
+        assert checkpoints is None  # the next attempt would be allowed other epochs
         asked.append(self.settings.epochs)
         raise DataError("far enough")
 
@@ -283,8 +284,8 @@ def test_epochs_of_the_papers_recipe_are_what_time_allows(monkeypatch, tmp_path)
 def test_a_training_that_diverges_is_scored_by_its_last_good_state(monkeypatch, tmp_path):
     fit = SMORE.fit
 
-    def diverge(self, data, *, select_on=None):
-        fit(self, data, select_on=select_on, progress=False)
+    def diverge(self, data, **options):
+        fit(self, data, **options, progress=False)
         raise DivergenceError("diverged in epoch 2", part="loss", epoch=2)
 
     monkeypatch.setattr(SMORE, "fit", diverge)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from smore import SMORE
-from smore.errors import DivergenceError
+from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
 from smore.experiments import stability_table
 from smore.experiments.reproduction import work_through
 from smore.experiments.stability_table import (
@@ -20,6 +20,7 @@ from smore.experiments.stability_table import (
 )
 from smore.presets import preset
 from smore.settings import Settings
+from stopping import stopping
 from waves import NUM_MODES, trajectories
 
 # Untrained quadratic dynamics do not last much longer than this test set.
@@ -45,7 +46,8 @@ def measured(monkeypatch, tmp_path):
     def row(run, epochs, **changes):
         settings = SMALL.replace(**changes)
         monkeypatch.setattr(stability_table, "configured", lambda *_: settings)
-        measure, ledger = stability_measure(epochs), stability_ledger(tmp_path)
+        ledger = stability_ledger(tmp_path)
+        measure = stability_measure(ledger, epochs)
         (found,) = work_through(ledger, [run], measure, lambda _: None)
         return found
 
@@ -68,6 +70,12 @@ def test_ten_configurations_at_the_largest_dimension_three_elsewhere():
             assert {name for *where, name in told if where == [dataset, latent_dim]} == expected
     assert len({run.key for run in runs}) == len(runs)
     assert {run.recipe for run in runs} == {"paper"}
+
+
+def test_the_whole_table_has_ten_configurations_everywhere():
+    runs = stability_runs(["shallow-water"], 1, whole=True)
+    told = [(run.variant["latent_dim"], run.variant["configuration"]) for run in runs]
+    assert told == [(p, name) for p in (50, 70, 100) for name in CONFIGURATIONS]
 
 
 def test_configurations_are_the_papers_ten():
@@ -179,6 +187,32 @@ def test_a_run_that_diverges_has_its_epoch_and_the_error_of_its_last_good_state(
     assert row["paper_first_non_finite_epoch"] == 200
     untrained = error_of(epochs=1, dynamics_rate=1e-30, decoder_rate=1e-30)
     assert row["full_mse"] == pytest.approx(untrained, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(
+    measured, monkeypatch, tmp_path, capsys
+):
+    run = stability_run("navier-stokes", "FULL", 50, 0)
+    stopping(monkeypatch, 3)
+    with pytest.raises(InterruptedTrainingError):
+        measured(run, 6)
+    stopping(monkeypatch, math.inf)
+    row = measured(run, 6)
+    assert "going on" in capsys.readouterr().err
+    assert row["epochs_run"] == 6
+    assert row["full_mse"] == pytest.approx(error_of(epochs=6), rel=1e-6)
+    assert not list(tmp_path.glob(".*.checkpoints"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_checkpoints_of_other_epochs_are_not_taken_up(measured, monkeypatch):
+    run = stability_run("navier-stokes", "FULL", 50, 0)
+    stopping(monkeypatch, 3)
+    with pytest.raises(InterruptedTrainingError):
+        measured(run, 6)
+    with pytest.raises(SettingsError, match="epochs"):
+        measured(run, 7)
 
 
 @pytest.mark.filterwarnings("ignore")

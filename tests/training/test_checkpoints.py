@@ -24,8 +24,9 @@ from smore.errors import (
 from smore.storage import CHECKPOINT, save_file
 from smore.training import algorithm1, checkpoints, variable_projection
 from smore.training.checkpoints import Checkpoints, checkpoint_files, discard_checkpoints
-from smore.training.interruption import StopRequest, stop_requests
+from smore.training.interruption import stop_requests
 from smore.training.tree import pack, unpack
+from stopping import stopping
 from waves import NUM_MODES, trajectories
 
 SIZES = {"latent_dim": NUM_MODES, "hidden_dim": 12, "num_hidden": 1, "device": "cpu"}
@@ -51,36 +52,8 @@ RECIPES = {
 }
 
 
-class StopAfter(StopRequest):
-    """A request to stop that comes after some steps."""
-
-    def __init__(self, steps):
-        self.steps = steps
-
-    @property
-    def signal(self):
-        return signal.SIGTERM
-
-    def __bool__(self):
-        self.steps -= 1
-        return self.steps < 0
-
-
 def fit(recipe, **options):
     return SMORE(**SIZES | RECIPES[recipe]).fit(trajectories(6, 5), progress=False, **options)
-
-
-def stopping(monkeypatch, steps):
-    """Let fits stop after this many steps of their loops."""
-
-    class Context:
-        def __enter__(self):
-            return StopAfter(steps)
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr("smore.training.run.stop_requests", Context)
 
 
 def weights(model):

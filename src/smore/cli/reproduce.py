@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from smore import datasets
 from smore.cli.capacity import Bound, Grids, Memory, Models, Scratch, Sequences, asked_runs
 from smore.cli.data import load_benchmark
 from smore.cli.output import Json, console, print_json, print_table, say
-from smore.errors import SettingsError
+from smore.errors import InterruptedTrainingError, SettingsError
 from smore.experiments.capacity_table import (
     DEFAULT_BOUND,
     DEFAULT_MEMORY,
@@ -28,7 +29,7 @@ from smore.experiments.pointwise_table import (
     pointwise_measure,
     pointwise_runs,
 )
-from smore.experiments.reproduction import Row, work_through
+from smore.experiments.reproduction import Ledger, Measure, Row, Run, work_through
 from smore.experiments.rollout_table import (
     LABELS,
     RECIPES,
@@ -48,6 +49,8 @@ from smore.experiments.sparse_table import (
 from smore.experiments.stability_table import DATASETS as STABILITY_DATASETS
 from smore.experiments.stability_table import (
     DEFAULT_EPOCHS,
+    EVERYWHERE,
+    LATENT_DIMS,
     PAPER_EPOCHS,
     stability_ledger,
     stability_measure,
@@ -61,13 +64,15 @@ from smore.plotting.sparse_fields import draw_sparse_fields
 from smore.plotting.stability import draw_stability
 
 app = typer.Typer(
-    help="Measure the paper's tables here. Each command goes on where it stopped, and several "
-    "processes may share one table: start the same command as often as there are cores, with "
-    "`smore --threads 1`.",
+    help="Measure the paper's tables here. Rows that are done stay, and the same command goes on "
+    "with the others; a training of SMORE by epochs goes on from its checkpoint, others begin "
+    "again. Several processes may share one table: start the same command as often as there are "
+    "cores, with `smore --threads 1`.",
     no_args_is_help=True,
 )
 
 RESULTS = Path("experiments/results")
+TABLES = ("rollout", "stability", "sparse", "pointwise", "capacity")
 
 Datasets = Annotated[
     list[str] | None, typer.Option("--dataset", help="A benchmark; may be repeated; default: all.")
@@ -92,8 +97,9 @@ def rollout(
     budget: Annotated[
         float | None,
         typer.Option(
-            min=0.0,
-            help="Minutes of a training; default: the time of the SMORE fits, at least ten.",
+            min=0.01,
+            help="Minutes of a training; default: the time of the SMORE fits by the fast recipe, "
+            "whose rows come first, and at least ten.",
         ),
     ] = None,
     epochs: Annotated[
@@ -114,37 +120,41 @@ def rollout(
     ledger = rollout_ledger(results)
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
-    rows = work_through(ledger, runs, rollout_measure(ledger, limits, models), say)
-    drawn = draw_rollouts(results)
-    if as_json:
-        print_json(rows)
-        return
+    rows = _work(ledger, runs, rollout_measure(ledger, limits, models))
     columns = {"model": "model", "recipe": "recipe", "seed": "seed", "full_mse": "full"}
-    _print_rows(rows, columns | {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"})
-    _print_files(drawn)
+    columns |= {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"}
+    _show(rows, columns, draw_rollouts(results), as_json)
 
 
 @app.command("stability")
 def stability(
-    dataset: Datasets = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help=f"One of {', '.join(STABILITY_DATASETS)}; default: both."),
+    ] = None,
     seeds: Seeds = 1,
     epochs: Annotated[
         int, typer.Option(min=1, help=f"Epochs of each run; the paper has {PAPER_EPOCHS:,}.")
     ] = DEFAULT_EPOCHS,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole",
+            help=f"All ten configurations at every latent dimension; default: all at "
+            f"{LATENT_DIMS[-1]}, elsewhere {', '.join(EVERYWHERE)}.",
+        ),
+    ] = False,
     results: Results = RESULTS,
     as_json: Json = False,
 ) -> None:
     """SMORE-LRLQ with its four mechanisms on and off: ten configurations over latent dimension."""
-    runs = stability_runs(_benchmarks(dataset, STABILITY_DATASETS), seeds)
-    rows = work_through(stability_ledger(results), runs, stability_measure(epochs), say)
-    drawn = draw_stability(results)
-    if as_json:
-        print_json(rows)
-        return
+    runs = stability_runs(_benchmarks(dataset, STABILITY_DATASETS), seeds, whole=whole)
+    ledger = stability_ledger(results)
+    rows = _work(ledger, runs, stability_measure(ledger, epochs))
     columns = {"configuration": "configuration", "latent_dim": "p", "full_mse": "full"}
     columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
-    _print_rows(rows, columns | {"paper_first_non_finite_epoch": "paper"})
-    _print_files(drawn)
+    columns |= {"paper_first_non_finite_epoch": "paper"}
+    _show(rows, columns, draw_stability(results), as_json)
 
 
 @app.command("sparse")
@@ -167,14 +177,10 @@ def sparse(
     names = _benchmarks(given, datasets.BENCHMARKS)
     sources = {name: model_source(name, files.get(name)) for name in names}
     ledger = sparse_ledger(results)
-    rows = work_through(ledger, sparse_runs(sources), sparse_measure(ledger, sources, masks), say)
+    rows = _work(ledger, sparse_runs(sources), sparse_measure(ledger, sources, masks))
     drawn = [*_draw_sweeps(results, rows, sources), *draw_sparse_fields(results)]
-    if as_json:
-        print_json(rows)
-        return
     columns = {"visible": "visible", "placement": "points", "full_mse": "full"}
-    _print_rows(rows, columns | {"paper_full_mse": "paper", "observability": "c_S"})
-    _print_files(drawn)
+    _show(rows, columns | {"paper_full_mse": "paper", "observability": "c_S"}, drawn, as_json)
 
 
 @app.command("pointwise")
@@ -190,13 +196,11 @@ def pointwise(
     """Memory, time and error of SMORE-LRLQ on Navier-Stokes, with and without chunks of points."""
     load_benchmark(POINTWISE_DATASET)  # simulated before any clock starts
     ledger, measure = pointwise_ledger(results), pointwise_measure(epochs)
-    rows = work_through(ledger, pointwise_runs(seeds), measure, say)
-    if as_json:
-        print_json(rows)
-        return
+    rows = _work(ledger, pointwise_runs(seeds), measure)
     columns = {"chunk_size": "points at once", "memory_megabytes": "MB"}
     columns |= {"paper_memory_megabytes": "paper", "seconds": "seconds", "paper_seconds": "paper"}
-    _print_rows(rows, columns | {"full_mse": "full", "paper_full_mse": "paper", "epochs": "epochs"})
+    columns |= {"full_mse": "full", "paper_full_mse": "paper", "epochs": "epochs"}
+    _show(rows, columns, [], as_json)
 
 
 @app.command("capacity")
@@ -212,15 +216,11 @@ def capacity(
 ) -> None:
     """The largest square grids: SMORE streamed from disk, and baselines in bounded memory."""
     runs = asked_runs(grid, sequences, memory, model, bound)
-    rows = work_through(capacity_ledger(results), runs, capacity_measure(scratch, say), say)
-    drawn = draw_capacity(results)
-    if as_json:
-        print_json(rows)
-        return
+    rows = _work(capacity_ledger(results), runs, capacity_measure(scratch, say))
     columns = {"model": "model", "grid": "grid", "paper_grid": "paper", "peak_megabytes": "MB"}
     columns |= {"bound_megabytes": "bound", "within_bound": "held"}
-    _print_rows(rows, columns | {"seconds_per_epoch": "s per epoch"})
-    _print_files(drawn)
+    columns |= {"seconds_per_epoch": "s per epoch"}
+    _show(rows, columns, draw_capacity(results), as_json)
 
 
 @app.command("page")
@@ -231,6 +231,8 @@ def page(
     ),
 ) -> None:
     """Write the page that sets all tables beside the paper, and draw their figures anew."""
+    if not any((results / f"{name}.csv").exists() for name in TABLES):
+        raise SettingsError(f"no table of `smore reproduce` in {results}; say where with --results")
     for draw in (draw_rollouts, draw_stability, draw_sparse_fields, draw_capacity):
         draw(results)
     write_page(results, output)
@@ -275,6 +277,32 @@ def _chosen(given: Sequence[str] | None, known: Collection[str], option: str) ->
     return list(dict.fromkeys(given or known))
 
 
+def _work(ledger: Ledger, runs: Sequence[Run], measure: Measure) -> list[Row]:
+    """The rows of `runs`; when told to stop, say what becomes of the one that is not done."""
+    try:
+        return work_through(ledger, runs, measure, say)
+    except InterruptedTrainingError as stopped:
+        say("stopped, with a checkpoint: the same command goes on from there")
+        raise typer.Exit(128 + stopped.signal) from None
+    except KeyboardInterrupt:
+        say("stopped: rows that are done stay, this one will begin again")
+        raise typer.Exit(128 + signal.SIGINT) from None
+
+
+def _show(
+    rows: Sequence[Row], columns: Mapping[str, str], figures: Sequence[Path], as_json: bool
+) -> None:
+    """Print rows and files; exit code 1 if a row failed."""
+    if as_json:
+        print_json(rows)
+    else:
+        _print_rows(rows, columns)
+        for path in figures:
+            console.print(f"figure: {path}", highlight=False)
+    if any(row["status"] == "failed" for row in rows):
+        raise typer.Exit(1)
+
+
 def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     """A table for each benchmark, by column of the file and heading; then what failed, and why."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
@@ -284,8 +312,3 @@ def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     for row in rows:
         if row["status"] == "failed":
             console.print(f"failed: {row['key']}: {row['remark']}", highlight=False, markup=False)
-
-
-def _print_files(figures: Sequence[Path]) -> None:
-    for path in figures:
-        console.print(f"figure: {path}", highlight=False)

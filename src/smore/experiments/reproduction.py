@@ -1,9 +1,10 @@
 """What all tables of the reproduction share: runs, their rows, and how processes share the work.
 
 A table is a list of runs, and its results are one CSV file. A run with a row in that file is done,
-so whoever starts again goes on where it stopped. Any number of processes may work on one table:
-before a run starts it is claimed by a small file beside the table, which goes away when its row is
-written. A claim whose process is gone is taken over.
+so whoever starts again goes on where it stopped; a run may keep checkpoints until it has its row.
+Any number of processes may work on one table: before a run starts it is claimed by a small file
+beside the table, which goes away when its row is written. A claim whose process is gone is taken
+over.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import torch
 
 from smore.errors import DataError, DivergenceError, SettingsError
 from smore.experiments.results import append_row, provenance
+from smore.training.checkpoints import discard_checkpoints
 
 try:
     import fcntl
@@ -92,6 +94,8 @@ class Ledger:
         self.path = folder / f"{name}.csv"
         self.columns = tuple(columns)
         self.claims = folder / f".{name}"
+        if folder.exists() and not folder.is_dir():
+            raise SettingsError(f"expected a folder of tables, {folder} is a file")
         self.claims.mkdir(parents=True, exist_ok=True)
         self._lock = self.claims / ".lock"
 
@@ -110,6 +114,10 @@ class Ledger:
                 f"{sorted(expected - set(rows[0]))}, unknown {sorted(set(rows[0]) - expected)}; "
                 "move it away, or write to another folder with --results"
             )
+
+    def checkpoints(self, run: Run) -> Path:
+        """The folder for checkpoints of `run`, which is gone when its row is written."""
+        return self.path.with_name(f"{self.claims.name}_{run.key}.checkpoints")
 
     def claim(self, run: Run) -> bool:
         """Whether `run` is this process's to do: it has no row, and nobody else is at it."""
@@ -161,6 +169,7 @@ def work_through(ledger: Ledger, runs: Sequence[Run], measure: Measure, say: Say
     """
     if runs:
         ledger.require_columns(runs[0])
+    _tell_kept(ledger, runs, say)
     left = list(runs)
     while left:
         done = _keys(ledger.rows())
@@ -175,6 +184,16 @@ def work_through(ledger: Ledger, runs: Sequence[Run], measure: Measure, say: Say
         if key in asked:
             say(f"{key} is left to {process}; if that is gone, remove {ledger.claims / key}")
     return [row for row in ledger.rows() if row["key"] in asked]
+
+
+def _tell_kept(ledger: Ledger, runs: Sequence[Run], say: Say) -> None:
+    """Say that rows stay as they are: they may have been measured with other options."""
+    kept = _keys(ledger.rows()).intersection(run.key for run in runs)
+    if kept:
+        say(
+            f"{ledger.path} has {len(kept)} of {len(runs)} rows already, which stay as they are, "
+            "whatever options they were measured with; delete lines there to measure them anew"
+        )
 
 
 def _wait(ledger: Ledger, run: Run, done: set[str], say: Say) -> None:
@@ -201,6 +220,7 @@ def _attempt(ledger: Ledger, run: Run, runs: Sequence[Run], measure: Measure, sa
         say(_position(run, runs, ledger))
         row = _measured(run, ledger.columns, measure)
         ledger.append(row)
+        discard_checkpoints(ledger.checkpoints(run))
     finally:
         ledger.release(run)
     if row["remark"]:

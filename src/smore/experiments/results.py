@@ -60,7 +60,8 @@ def append_row(path: Path, row: dict[str, Any]) -> None:
 
 def provenance() -> dict[str, str]:
     """Commit, machine and command of this run."""
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    program = Path(sys.argv[0]).name.replace("__main__.py", "smore")  # python -m smore
+    command = " ".join([program, *sys.argv[1:]])
     return {"commit": commit(), "machine": machine(), "command": command}
 
 

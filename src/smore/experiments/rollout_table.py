@@ -29,10 +29,10 @@ from smore.data import Trajectories
 from smore.data.normalization import channel_moments
 from smore.datasets.catalogue import ALIASES
 from smore.device import resolve_device
-from smore.errors import DivergenceError
 from smore.evaluation import Evaluation, evaluate_fields
 from smore.experiments.claims import ROLLOUT_CLAIMS, Claim
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
+from smore.experiments.resumable_fit import resumable_fit
 from smore.inference import FitMethod
 from smore.model import SMORE
 from smore.presets import PRESETS, Preset
@@ -212,7 +212,8 @@ def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) 
         test = Trajectories.from_xarray(benchmark.test)
         allowed = Limits(minutes, limits.epochs)
         if run.model in SMORE_MODELS:
-            trained = _smore(run, train, test, allowed, models)
+            checkpoints = ledger.checkpoints(run) if minutes is None else None
+            trained = _smore(run, train, test, allowed, models, checkpoints)
         else:
             trained = _baseline(run, train, test, allowed)
         if run.seed == 0:
@@ -234,7 +235,12 @@ def budget_minutes(run: Run, rows: Sequence[Row], limits: Limits) -> float | Non
 
 
 def _smore(
-    run: Run, train: Trajectories, test: Trajectories, limits: Limits, models: Path | None
+    run: Run,
+    train: Trajectories,
+    test: Trajectories,
+    limits: Limits,
+    models: Path | None,
+    checkpoints: Path | None,
 ) -> Trained:
     """SMORE in the paper's size; a training that diverges is scored by its last good state."""
     settings = paper_preset(run.dataset, run.model).settings
@@ -243,12 +249,9 @@ def _smore(
     if selects is not None:
         settings = settings.replace(epochs=_epochs(settings, train, selects, limits))
     model = SMORE.from_settings(settings)
-    try:
-        model.fit(train, select_on=selects)
-    except DivergenceError as error:
-        if error.epoch is None:  # not in training, so there is no good state
-            raise
-        warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+    divergence = resumable_fit(model, train, select_on=selects, checkpoints=checkpoints)
+    if divergence is not None:
+        warnings.warn(str(divergence), RuntimeWarning, stacklevel=2)
     if models is not None:
         model.save(models / f"{run.key}.smore")
     method: FitMethod = "posterior" if selects is None else "adam"

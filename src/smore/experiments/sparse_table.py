@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smore import datasets
 from smore.data import Trajectories
-from smore.errors import DivergenceError
+from smore.errors import DivergenceError, SettingsError
 from smore.experiments.claims import SPARSE_CLAIMS
 from smore.experiments.recipe_bench import BEST_PRESETS
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
@@ -58,6 +58,7 @@ def model_source(dataset: str, path: Path | None) -> Source:
     """The model in a file, or the paper's best for this benchmark, to be fitted when needed."""
     if path is not None:
         loaded = SMORE.load(path)
+        _require_channels(loaded, path, dataset)
         settings = loaded.surrogate_.description.settings
         name = claimed_preset(dataset, settings) or settings.dynamics
         return Source(name, settings, lambda: loaded)
@@ -68,6 +69,17 @@ def model_source(dataset: str, path: Path | None) -> Source:
         return SMORE.from_preset(name).fit(datasets.load(dataset).train)
 
     return Source(name, preset(name).settings, fitted)
+
+
+def _require_channels(model: SMORE, path: Path, dataset: str) -> None:
+    """Refuse a model of something else before every row of it fails."""
+    names = {channel.name for channel in model.surrogate_.description.channels}
+    there = set(map(str, datasets.load(dataset).test.data_vars))
+    if not names <= there:
+        raise SettingsError(
+            f"expected a model of {dataset} ({', '.join(sorted(there))}), {path} forecasts "
+            f"{', '.join(sorted(names))}"
+        )
 
 
 def sparse_runs(sources: Mapping[str, Source]) -> list[Run]:

@@ -13,6 +13,8 @@ from smore.experiments.reproduction import Row
 
 # A claim holds here if the error measured is at most this many times the one claimed.
 FACTOR = 2.0
+# Errors closer than this cannot be told apart: other seeds change them as much.
+TIE = 1.25
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from smore.datasets import BENCHMARKS
-from smore.experiments.page.entries import FACTOR, Entry, beside, entry, ordered
+from smore.experiments.page.entries import FACTOR, TIE, Entry, beside, entry, ordered
 from smore.experiments.page.markdown import (
     NOT_RUN,
     duration,
@@ -52,7 +52,8 @@ def glance_at_rollout(rows: Sequence[Row]) -> list[str]:
         "columns:",
         _winners(rows),
         "What beats what at equal cost: a baseline is due the time of the SMORE fits, at least "
-        f"{LEAST_MINUTES:g} minutes; classical methods take what they take.",
+        f"{LEAST_MINUTES:g} minutes, however few epochs that is; classical methods take what they "
+        f"take. Errors within {TIE:g} times of each other are even.",
         "\n".join(_equal_cost(rows, name) for name in BENCHMARKS),
     ]
 
@@ -68,7 +69,12 @@ def _verdict(rows: Sequence[Row], dataset: str, model: str, recipe: str) -> str:
         return told
     if epochs < 1 or (ratio > FACTOR and epochs < CLAIMED_EPOCHS):
         told = f"{times(ratio)}, trained too little to say"
-    return f"{told} ({epochs:,.0f} of {CLAIMED_EPOCHS:,} epochs)"
+    return f"{told} ({_passes(epochs)} of {CLAIMED_EPOCHS:,} epochs)"
+
+
+def _passes(epochs: float) -> str:
+    """Whole passes over the data."""
+    return f"{epochs:,.0f}" if epochs >= 1 else "less than 1"
 
 
 def _winners(rows: Sequence[Row]) -> str:
@@ -96,9 +102,9 @@ def _measured(
 
 
 def _lowest(errors: Mapping[str, float | None]) -> str:
-    """The model with the lowest error, and of how many if some have none."""
+    """The model with the lowest error, and of how many if some have none; SMORE must be in it."""
     known = {model: ordered(error) for model, error in errors.items() if error is not None}
-    if not known:
+    if known.keys().isdisjoint(SMORE_MODELS):
         return NOT_RUN
     best = LABELS[min(known, key=lambda model: known[model])]
     return f"{best} (of {len(known)})" if len(known) < len(errors) else best
@@ -120,11 +126,16 @@ def _equal_cost(rows: Sequence[Row], dataset: str) -> str:
         for each, found in known.items()
         if each[1] == BASELINE or found.values("budget_minutes")
     }
-    worse = [each for each in rivals if rivals[each].error > fast[best].error]
+    own = fast[best].error
+    worse = [each for each in rivals if rivals[each].error > TIE * own]
+    better = [each for each in rivals if TIE * rivals[each].error < own]
+    even = [each for each in rivals if each not in (*worse, *better)]
     missing = [each for each in entries if each[1] == BASELINE and each not in known]
     parts = {
-        f"{_told(best, fast[best])} beats": [_told(each, rivals[each]) for each in worse],
-        "it is beaten by": [_told(each, rivals[each]) for each in rivals if each not in worse],
+        f"{_told(best, fast[best])} beats": [_told(each, rivals[each]) for each in worse]
+        or ["nothing"],
+        "it is even with": [_told(each, rivals[each]) for each in even],
+        "it is beaten by": [_told(each, rivals[each]) for each in better],
         "less time than its due had": _short_of_time(rivals, fast),
         "no result:": [f"{label(*each)} ({entries[each].told('full_mse')})" for each in missing],
     }
@@ -184,7 +195,7 @@ def _rollout_line(rows: Sequence[Row], dataset: str, model: str, recipe: str) ->
         *windows,
         parameters,
         "-" if budget is None else duration(60 * budget),
-        f"{found.mean('epochs') or 0:,.0f}",
+        _passes(found.mean("epochs") or 0),
         found.time,
         one["device"],
         one["selection"],

@@ -21,12 +21,18 @@ def glance_at_sparse(rows: Sequence[Row]) -> list[str]:
         errors = {v: _level(rows, name, v, "random").mean("full_mse") for v in SPARSE_CLAIMS[name]}
         known = {v: error for v, error in errors.items() if error is not None}
         holds = [v for v, error in known.items() if error <= FACTOR * SPARSE_CLAIMS[name][v]]
-        text = f"- {name}: holds at {len(holds)} of {len(known)} fractions"
+        text = f"- {name}{_recipes(rows, name)}: holds at {len(holds)} of {len(known)} fractions"
         failing = [percent(v) for v in known if v not in holds]
         text += f", not at {', '.join(failing)}" if failing else ""
         lines.append(text if known else f"- {name}: {NOT_RUN}")
     title = "**Sparse initialisation**, random points, median over masks:"
     return [title, "\n".join(lines)]
+
+
+def _recipes(rows: Sequence[Row], name: str) -> str:
+    """By which the model was trained; `smore sparse` does not say."""
+    told = sorted({row["recipe"] for row in rows if row["model"] == name and "recipe" in row})
+    return f", {' or '.join(told)} recipe" if told else ""
 
 
 def sparse_section(rows: Sequence[Row], results: Path, folder: str) -> list[str]:

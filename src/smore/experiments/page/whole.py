@@ -31,11 +31,13 @@ def page_text(results: Path, page: Path) -> str:
     capacity = read_rows(results / "capacity.csv")
     sparse = read_csv(results / "sparse.csv")  # `smore sparse` writes levels, too
     folder = os.path.relpath(results, page.parent)
+    notes = page.with_name(f"{page.stem}_notes.md")
     parts = [
         "# Reproduction",
         f"Written by `smore reproduce page` from the tables in `{folder}`, not by hand. Every row "
         "there has its command, commit and machine. Claims are the paper's: means of three seeds, "
-        "5,000 epochs (stability study 10,000) on A100 and MI250X GPUs.",
+        "5,000 epochs (stability study 10,000) on A100 and MI250X GPUs."
+        + (f" Why figures differ, by hand: [notes]({notes.name})." if notes.exists() else ""),
         "## At a glance",
         f"A claim *holds* here if the error measured is at most {FACTOR:g} times the one claimed.",
         *glance_at_rollout(rollout),
