@@ -361,16 +361,36 @@ def test_fields_are_drawn_on_the_scale_of_the_truth():
             ("smore-koopman", "fast"): truth + 0.25,
         }.items()
     }
-    figure = field_figure(fields, "wave")
+    told = {which: f"{which[0]} told" for which in fields}
+    figure = field_figure(fields, "wave", titles=told)
     titles = [axes.get_title() for axes in figure.axes]
-    assert [title for title in titles if title] == ["truth", "FNO", "SMORE-Koopman, fast"]
+    assert [title for title in titles if title] == ["truth", "fno told", "smore-koopman told"]
     upper, lower = figure.axes[:4], figure.axes[4:8]
     low, high = truth.min(), truth.max()
     assert [axes.collections[0].get_clim() for axes in upper[:3]] == [(low, high)] * 3
     top = np.log10(high - low)
     for axes in lower[1:3]:
-        assert axes.collections[0].get_clim() == pytest.approx((top - 5, top), abs=1e-12)
+        assert axes.collections[0].get_clim() == pytest.approx((top - 3, top), abs=1e-12)
     np.testing.assert_allclose(lower[2].collections[0].get_array(), np.log10(0.25), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("error", "decades"), [(1e-2, 3), (1e-5, 5.5), (1e-12, 8), (np.nan, 3)])
+def test_errors_are_told_apart_down_to_those_of_the_best_model(error, decades):
+    x = np.linspace(0, 1, 5)
+    coords = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
+    truth = coords[:, 0]
+    fields = {
+        (model, "fast"): Trajectories.from_arrays(
+            np.stack([truth, truth + each])[None, None],
+            coords,
+            [0.0],
+            channels=["u", "u_forecast"],
+            missing="mask",
+        )
+        for model, each in (("smore-koopman", error), ("smore-lrlq", 0.5))
+    }
+    panel = field_figure(fields, "wave").axes[5]
+    assert panel.collections[0].get_clim() == pytest.approx((-decades, 0), abs=1e-6)
 
 
 def test_nothing_is_drawn_without_results(tmp_path):

@@ -245,7 +245,8 @@ def _draw_sweeps(results: Path, rows: Sequence[Row], sources: Mapping[str, Sourc
     for name, source in sources.items():
         here = [row for row in rows if row["dataset"] == name and row["status"] == "done"]
         if here and source.settings.latent_dim is not None:
-            figure = sparse_figure([level_of(row) for row in here], source.settings.latent_dim)
+            levels = [level_of(row) for row in here]
+            figure = sparse_figure(levels, source.settings.latent_dim, source.name)
             drawn.append(results / f"sparse_{name}.png")
             save_figure(figure, drawn[-1])
     return drawn

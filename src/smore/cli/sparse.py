@@ -76,7 +76,8 @@ def sparse(
     found = _collect(levels, len(planned(fractions, placed=placed)), about, results)
     if figure is not None:
         assert settings.latent_dim is not None  # fit has chosen it
-        save_figure(sparse_figure(found, settings.latent_dim), figure)
+        heading = f"{preset or settings.dynamics} model of {about['dataset']}"
+        save_figure(sparse_figure(found, settings.latent_dim, heading), figure)
     if as_json:
         print_json({"model": str(model_file), "levels": [level.to_dict() for level in found]})
         return

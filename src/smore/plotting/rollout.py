@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from smore.data import Trajectories
 from smore.experiments.reproduction import Row, read_rows
 from smore.experiments.rollout_table import (
     BASELINE,
+    CLASSICAL,
     HORIZON,
     LABELS,
     NAME,
@@ -34,7 +35,7 @@ from smore.plotting.panels import save_figure
 SHOWN = {"shallow-water": "vorticity"}
 COLUMNS = 4
 PANEL = 2.1  # inches
-DECADES = 5  # of errors that can be told apart, below the range of the truth
+DECADES = (3, 8)  # of errors that are told apart, below the range of the truth: least and most
 LEAST_ERROR = 1e-30
 # SMORE stands out by its lines, its recipes differ by theirs.
 LINES: dict[str, dict[str, Any]] = {
@@ -57,8 +58,23 @@ def draw_rollouts(results: Path) -> list[Path]:
         fields = _stored_fields(results, dataset)
         if fields:
             drawn.append(results / f"fields_{dataset}.png")
-            save_figure(field_figure(fields, dataset, SHOWN.get(dataset)), drawn[-1])
+            titles = {which: _title(rows, dataset, *which) for which in fields}
+            figure = field_figure(fields, dataset, SHOWN.get(dataset), titles)
+            save_figure(figure, drawn[-1])
     return drawn
+
+
+def _title(rows: Sequence[Row], dataset: str, model: str, recipe: str) -> str:
+    """A model, how long it was trained where that tells, and its error."""
+    here = {"dataset": dataset, "model": model, "recipe": recipe, "seed": 0, "status": "done"}
+    row = next((row for row in rows if here.items() <= row.items()), None)
+    if row is None:
+        return label(model, recipe)
+    told = f"error {row['full_mse']:.1e}"
+    if recipe != "fast" and model not in CLASSICAL:
+        epochs = f"{row['epochs']:,} epochs" if row["epochs"] else "less than 1 epoch"
+        told = f"{epochs}, {told}"
+    return f"{label(model, recipe)}\n{told}"
 
 
 def mean_errors(rows: Sequence[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
@@ -109,7 +125,10 @@ def per_snapshot_figure(
 
 
 def field_figure(
-    fields: Mapping[tuple[str, str], Trajectories], heading: str, channel: str | None = None
+    fields: Mapping[tuple[str, str], Trajectories],
+    heading: str,
+    channel: str | None = None,
+    titles: Mapping[tuple[str, str], str] | None = None,
 ) -> Figure:
     """Truth first, then the forecast of every model, with its error below.
 
@@ -117,37 +136,49 @@ def field_figure(
         fields: what `fields_beside_truth` made, by (model, recipe).
         heading: what the fields are of.
         channel: which to show; by default the first.
+        titles: of the models; by default their names.
     """
     first = next(iter(fields.values()))
     name = channel or first.channels[0].name
     truth = channel_values(first, name)
-    forecasts = {
-        label(*which): channel_values(fields[which], f"{name}_forecast") for which in fields
-    }
+    forecasts = {which: channel_values(fields[which], f"{name}_forecast") for which in fields}
     figure, upper, lower = _panels(first, 1 + len(forecasts))
     figure.suptitle(f"{heading}, {name}: snapshot {SNAPSHOT}, forecast and error", fontsize=11)
     # Colours span the truth: a forecast that went astray must not hide it.
     low, high = float(truth.min()), float(truth.max())
     field_scale = draw_panel(upper[0], "truth", first, truth, (low, high), "RdBu_r")
     # Models differ by orders of magnitude, so errors are told by theirs.
-    top = math.log10(max(high - low, LEAST_ERROR))
-    for number, (title, forecast) in enumerate(forecasts.items(), start=1):
+    errors = {
+        which: np.log10(np.maximum(np.abs(forecast - truth), LEAST_ERROR))
+        for which, forecast in forecasts.items()
+    }
+    limits = _error_limits(errors.values(), high - low)
+    for number, (which, forecast) in enumerate(forecasts.items(), start=1):
+        title = label(*which) if titles is None else titles[which]
         draw_panel(upper[number], title, first, forecast, (low, high), "RdBu_r")
-        error = np.log10(np.maximum(np.abs(forecast - truth), LEAST_ERROR))
-        error_scale = draw_panel(lower[number], "", first, error, (top - DECADES, top), "magma")
-    everything = [*upper, *lower]
-    figure.colorbar(field_scale, ax=everything, shrink=0.6, label=name)
-    figure.colorbar(error_scale, ax=everything, shrink=0.6, label=r"$\log_{10}$ |error|")
+        error_scale = draw_panel(lower[number], "", first, errors[which], limits, "magma")
+    for scale, text in ((error_scale, r"$\log_{10}$ |error|"), (field_scale, name)):
+        place = {"location": "bottom", "shrink": 0.6, "aspect": 50, "pad": 0.01}
+        figure.colorbar(scale, ax=[*upper, *lower], label=text, **place)  # type: ignore[arg-type]
     return figure
+
+
+def _error_limits(errors: Iterable[NDArray[np.floating]], span: float) -> tuple[float, float]:
+    """Logarithms from the median error of the best model to the range `span` of the truth."""
+    top = math.log10(max(span, LEAST_ERROR))
+    finite = [each for each in errors if np.isfinite(each).any()]
+    best = min((float(np.nanmedian(each)) for each in finite), default=top)
+    least, most = DECADES
+    return top - float(np.clip(top - best + 0.5, least, most)), top
 
 
 def _panels(where: Trajectories, count: int) -> tuple[Figure, list[Axes], list[Axes]]:
     """A figure with `count` panels in bands of COLUMNS, and another panel below each."""
     across, up = (1, 0) if where.space.geometry == "sphere" else (0, 1)
     extent = np.ptp(where.sequences[0].mesh.coords, axis=0)
-    height = PANEL * float(extent[up] / extent[across]) + 0.15
+    height = PANEL * float(extent[up] / extent[across])
     bands = math.ceil(count / COLUMNS)
-    size = (PANEL * COLUMNS + 1.8, 2 * height * bands + 0.5)
+    size = (PANEL * COLUMNS, (2 * height + 0.5) * bands + 1.6)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(2 * bands, COLUMNS, squeeze=False)
     for axes in grid.flat:

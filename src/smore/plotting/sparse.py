@@ -23,16 +23,17 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def sparse_figure(levels: Sequence[Level], latent_dim: int) -> Figure:
+def sparse_figure(levels: Sequence[Level], latent_dim: int, heading: str) -> Figure:
     """Left the error over the visible fraction, right c_S over the number of visible points.
 
     Args:
         levels: of one sweep. The error with all points visible is drawn across if it is among
             them, the paper's errors where it has any.
         latent_dim: p, the number of points below which c_S is 0.
+        heading: what is forecast.
     """
     figure = Figure(figsize=(10.0, 4.0), layout="constrained")
-    figure.suptitle("Forecasts from part of the first snapshot", fontsize=11)
+    figure.suptitle(f"{heading}: forecasts from part of the first snapshot", fontsize=11)
     left, right = figure.subplots(1, 2)
     levels = sorted(levels, key=lambda level: level.visible)
     _draw_errors(left, levels)
