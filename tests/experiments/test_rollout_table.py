@@ -1,6 +1,8 @@
 """The main comparison on data and models of a second: who gets how much, who sees what."""
 
 import json
+import math
+import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -32,6 +34,7 @@ from smore.experiments.rollout_table import (
     rollout_runs,
 )
 from smore.plotting.rollout import draw_rollouts, field_figure, mean_errors, per_snapshot_figure
+from stopping import stopping
 from waves import NUM_MODES, trajectories
 
 BENCHMARKS = ("wave", "navier-stokes", "shallow-water")
@@ -295,10 +298,14 @@ def test_a_training_that_diverges_is_scored_by_its_last_good_state(monkeypatch, 
     assert row["full_mse"] > 0
 
 
-def command(*arguments):
+def invoked(*arguments):
     app = typer.Typer()
     app.add_typer(reproduce.app, name="reproduce")
-    result = CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+
+
+def command(*arguments):
+    result = invoked(*arguments)
     if result.exception is not None:
         raise result.exception
     return result.stdout
@@ -313,6 +320,37 @@ def test_the_command_writes_rows_and_figures_and_resumes(baseline, tmp_path):
     assert json.loads(command(*asked, "--seeds", 1)) == rows
     names = {path.name for path in tmp_path.iterdir() if path.suffix == ".png"}
     assert names == {"rollout_wave.png", "fields_wave.png"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_command_that_is_told_to_stop_says_what_becomes_of_its_row(monkeypatch, tmp_path):
+    asked = ("rollout", "--dataset", "wave", "--model", "smore-lrlq", "--recipe", "paper")
+    asked += ("--epochs", 5, "--results", tmp_path)
+    stopping(monkeypatch, 2)
+    result = invoked(*asked)
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert "the same command goes on from there" in result.stderr
+    stopping(monkeypatch, math.inf)
+    result = invoked(*asked)
+    assert result.exit_code == 0
+    assert "going on" in result.stderr
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproduce, "work_through", interrupt)
+    result = invoked(*asked)
+    assert (result.exit_code, "will begin again" in result.stderr) == (130, True)
+
+
+def test_a_row_that_fails_is_an_exit_code(baseline, monkeypatch, tmp_path):
+    def refuse(*_, **__):
+        raise DataError("not a grid")
+
+    monkeypatch.setattr(baseline, "fit", refuse)
+    asked = ("rollout", "--dataset", "wave", "--model", "fno", "--budget", 1, "--results", tmp_path)
+    result = invoked(*asked)
+    assert (result.exit_code, "not a grid" in result.stdout) == (1, True)
 
 
 def test_the_command_lists_what_there_is(tmp_path):
