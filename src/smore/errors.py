@@ -100,6 +100,10 @@ class OutsideDomainWarning(UserWarning):
     """Coordinates lie outside the domain the model was trained on."""
 
 
+class UnitsWarning(UserWarning):
+    """Numbers look as if they were in other units than they are taken to be."""
+
+
 class UnobservedWarning(UserWarning):
     """An inferred state rests on more than its observations, or these are doubtful."""
 

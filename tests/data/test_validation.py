@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from smore.data import Trajectories, require_snapshots
-from smore.errors import DataError
+from smore.errors import DataError, UnitsWarning
 
 
 def arrays() -> dict:
@@ -159,3 +159,20 @@ def test_too_few_snapshots(ragged: Trajectories) -> None:
     require_snapshots(ragged, 2)
     with pytest.raises(DataError, match="at least 3 snapshots in every sequence, sequence 0 has 2"):
         require_snapshots(ragged, 3)
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "told"),
+    [
+        (np.linspace(-1.5, 1.5, 9), np.linspace(0, 6.2, 9), True),
+        (np.linspace(-1.5, 1.5, 9), np.linspace(-np.pi, np.pi, 9), True),
+        (np.linspace(-85, 85, 9), np.linspace(0, 355, 9), False),
+        (np.linspace(-1.5, 1.5, 9), np.linspace(0, 4, 9), False),  # a patch near the equator
+        (np.linspace(0, 3, 9), np.linspace(0, 6, 9), False),
+    ],
+)
+def test_a_globe_in_radians_is_noticed(lat, lon, told, recwarn) -> None:
+    dims, fields = ("time", "lat", "lon"), np.random.default_rng(0).normal(size=(3, 9, 9))
+    dataset = xr.Dataset({"h": (dims, fields)}, {"time": np.arange(3.0), "lat": lat, "lon": lon})
+    assert Trajectories.from_xarray(dataset).space.geometry == "sphere"
+    assert any(isinstance(each.message, UnitsWarning) for each in recwarn) == told

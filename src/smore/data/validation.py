@@ -5,6 +5,7 @@ Every refusal says what was expected, what came, where, and what to do.
 
 from __future__ import annotations
 
+import warnings
 from collections import abc
 from dataclasses import replace
 from typing import NoReturn
@@ -19,7 +20,7 @@ from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
 from smore.data.space import GEOMETRIES, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories
-from smore.errors import DataError, how_to_set
+from smore.errors import DataError, UnitsWarning, how_to_set
 
 
 def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
@@ -118,11 +119,25 @@ def _check_mesh(mesh: Mesh, space: Space, number: int) -> None:
             f"is {mesh.coords[point, 0]:g} at {_place(mesh, point)}; check the order (latitude, "
             f"longitude), or pass {how_to_set('geometry', 'box')} for plain coordinates"
         )
+    if space.geometry == "sphere" and _covers_globe_in_radians(mesh):
+        warnings.warn(
+            f"'{space.names[0]}' and '{space.names[1]}' of sequence {number} are taken for "
+            "degrees, but as radians they would cover the globe; convert them with numpy.rad2deg "
+            "if they are",
+            UnitsWarning,
+            stacklevel=2,
+        )
     if not all(_are_weights(factor) for _, factor in mesh.cells):
         raise DataError(
             f"quadrature weights of sequence {number} must be finite, not negative and not all "
             f"zero, range from {mesh.weights.min()} to {mesh.weights.max()}"
         )
+
+
+def _covers_globe_in_radians(mesh: Mesh) -> bool:
+    latitudes, longitudes = mesh.axes
+    within = np.abs(latitudes).max() <= np.pi / 2 + 1e-6 and np.ptp(longitudes) <= 2 * np.pi + 1e-6
+    return bool(within and np.ptp(latitudes) > 0.85 * np.pi and np.ptp(longitudes) > 1.7 * np.pi)
 
 
 def _are_weights(factor: NDArray[np.float64]) -> bool:
