@@ -12,7 +12,7 @@ from smore.plotting.stability import STYLES, Dot, draw_stability, measured_dots,
 def row(configuration, latent_dim, full, epoch=None, dataset="shallow-water", **changes):
     told = {"key": f"{dataset}_{configuration}_{latent_dim}", "dataset": dataset}
     told |= {"configuration": configuration, "latent_dim": latent_dim, "full_mse": full}
-    return told | {"first_non_finite_epoch": epoch, "status": "done"} | changes
+    return told | {"first_non_finite_epoch": epoch, "epochs": 500, "status": "done"} | changes
 
 
 def drawn(figure, *, colour, alpha=1.0):
@@ -47,7 +47,7 @@ def test_every_configuration_has_a_style_of_its_own():
 
 def test_ours_and_the_papers_stand_side_by_side():
     dots = {"FULL": {50: Dot(2e-3, False), 100: Dot(5e-3, False)}}
-    figure = stability_figure({"shallow-water": dots})
+    figure = stability_figure({"shallow-water": dots}, {"shallow-water": "here"})
     colour = STYLES["FULL"]["color"]
     ours, paper = drawn(figure, colour=colour), drawn(figure, colour=colour, alpha=0.35)
     assert [error for _, error in ours] == [2e-3, 5e-3]
@@ -59,13 +59,15 @@ def test_ours_and_the_papers_stand_side_by_side():
 
 def test_runs_that_turned_non_finite_are_crossed():
     dots = {"OFF": {70: Dot(4e-3, True), 100: Dot(5e-3, False)}}
-    figure = stability_figure({"navier-stokes": dots})  # on which the paper has none
+    figure = stability_figure(
+        {"navier-stokes": dots}, {"navier-stokes": "here"}
+    )  # on which the paper has none
     assert [error for _, error in drawn(figure, colour="black")] == [4e-3]
 
 
 def test_errors_beyond_all_scales_are_arrows_at_the_top():
     dots = {"OFF": {100: Dot(math.inf, True)}}
-    figure = stability_figure({"navier-stokes": dots})
+    figure = stability_figure({"navier-stokes": dots}, {"navier-stokes": "here"})
     assert [y for _, y in drawn(figure, colour=STYLES["OFF"]["color"])] == [0.95]
     assert math.isfinite(figure.axes[0].get_ylim()[1])
 

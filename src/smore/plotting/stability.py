@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from smore.experiments.page.markdown import epochs_of
 from smore.experiments.reproduction import Row, read_rows
 from smore.experiments.stability_table import (
     DATASETS,
@@ -64,12 +65,14 @@ Dots = Mapping[str, Mapping[int, Dot]]
 def draw_stability(results: Path) -> list[Path]:
     """Draw the figure if there are rows in `results/stability.csv`; its file."""
     rows = read_rows(results / f"{NAME}.csv")
-    dots = {name: measured_dots(row for row in rows if row["dataset"] == name) for name in DATASETS}
+    by_name = {name: [row for row in rows if row["dataset"] == name] for name in DATASETS}
+    dots = {name: measured_dots(here) for name, here in by_name.items()}
     measured = {name: each for name, each in dots.items() if each}
     if not measured:
         return []
     path = results / f"{NAME}.png"
-    save_figure(stability_figure(measured), path)
+    titles = {name: f"{name}, {epochs_of(by_name[name])} epochs" for name in measured}
+    save_figure(stability_figure(measured, titles), path)
     return [path]
 
 
@@ -97,11 +100,12 @@ def claimed_dots(dataset: str) -> dict[str, dict[int, Dot]]:
     return dots
 
 
-def stability_figure(measured: Mapping[str, Dots]) -> Figure:
+def stability_figure(measured: Mapping[str, Dots], titles: Mapping[str, str]) -> Figure:
     """Full-window error over latent dimension; the paper's faint, a little to the right.
 
     Args:
         measured: by benchmark, each of which gets a panel.
+        titles: of the panels, by benchmark.
     """
     figure = Figure(figsize=(4.4 * len(measured) + 2.2, 4.6), layout="constrained")
     figure.suptitle("SMORE-LRLQ with its four mechanisms on and off", fontsize=11)
@@ -114,7 +118,7 @@ def stability_figure(measured: Mapping[str, Dots]) -> Figure:
         axes.tick_params(axis="x", length=0)
         for between in range(1, len(LATENT_DIMS)):
             axes.axvline(between - 0.5, color="0.85", lw=0.8, zorder=0)
-        axes.set_title(dataset, fontsize=10)
+        axes.set_title(titles[dataset], fontsize=10)
     panels[0].set_ylabel("mean squared error, full window")
     figure.legend(handles=_legend(), loc="outside right center", frameon=False, fontsize=8)
     return figure
@@ -138,6 +142,8 @@ def _mark(axes: Axes, x: float, dot: Dot, colour: str, alpha: float) -> None:
     if not math.isfinite(dot.error):
         where = axes.get_xaxis_transform()
         axes.plot(x, TOP, marker=r"$\uparrow$", ms=10, color=colour, alpha=alpha, transform=where)
+        if dot.non_finite:
+            axes.plot(x, TOP, alpha=alpha, transform=where, **CROSS)
     elif dot.non_finite:
         axes.plot(x, dot.error, alpha=alpha, **CROSS)
 

@@ -47,6 +47,12 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
+def epochs_of(rows: Iterable[Row]) -> str:
+    """How many epochs rows have, if they differ all of them."""
+    known = sorted({row["epochs"] for row in rows if row["epochs"] is not None})
+    return " or ".join(f"{epochs:,}" for epochs in known) or NOT_RUN
+
+
 def remarks(rows: Iterable[Row]) -> list[str]:
     """What rows have to say for themselves: why they failed, what they warned of."""
     lines = [

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smore.experiments.page.entries import Entry, beside, entry
-from smore.experiments.page.markdown import NOT_RUN, duration, remarks, table, times
+from smore.experiments.page.markdown import (
+    NOT_RUN,
+    duration,
+    epochs_of,
+    remarks,
+    table,
+    times,
+)
 from smore.experiments.pointwise_table import (
     ALL,
     CHUNKS,
@@ -21,15 +28,10 @@ def glance_at_pointwise(rows: Sequence[Row]) -> list[str]:
         return [f"**Pointwise minibatches.** {NOT_RUN}"]
     chunks = [chunk for chunk in CHUNKS if chunk != ALL]
     return [
-        f"**Pointwise minibatches** against all points at once, {_epochs(rows)} epochs (paper: "
+        f"**Pointwise minibatches** against all points at once, {epochs_of(rows)} epochs (paper: "
         f"{PAPER_EPOCHS:,}):",
         "\n".join(f"- {chunk} points: {_glance(rows, chunk)}" for chunk in chunks),
     ]
-
-
-def _epochs(rows: Sequence[Row]) -> str:
-    ran = sorted({row["epochs"] for row in rows if row["epochs"] is not None})
-    return " or ".join(f"{epochs:,}" for epochs in ran) or NOT_RUN
 
 
 def _glance(rows: Sequence[Row], chunk: str | int) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from smore.experiments.page.entries import FACTOR, beside, entry, ordered
-from smore.experiments.page.markdown import NOT_RUN, figure, remarks, table, times
+from smore.experiments.page.markdown import NOT_RUN, epochs_of, figure, remarks, table, times
 from smore.experiments.reproduction import Row
 from smore.experiments.stability_table import (
     CONFIGURATIONS,
@@ -37,7 +37,7 @@ def _stability_lines(rows: Sequence[Row], dataset: str) -> str:
     finite = "; ".join(f"{name} {_finiteness(here, dataset, name)}" for name in EVERYWHERE)
     growths = ", ".join(f"{name} {_growth(here, dataset, name)}" for name in EVERYWHERE)
     return (
-        f"- {dataset}, {_epochs(here)} epochs\n"
+        f"- {dataset}, {epochs_of(here)} epochs\n"
         f"    - non-finite or not: {finite}\n"
         f"    - growth: {growths}; that FULL grows least {_least_growth(here, dataset)}"
     )
@@ -115,7 +115,7 @@ def stability_section(rows: Sequence[Row], results: Path, folder: str) -> list[s
     header += [f"p = {latent_dim}" for latent_dim in LATENT_DIMS]
     for dataset in DATASETS:
         here = [row for row in rows if row["dataset"] == dataset]
-        told = f"Epochs asked for: {_epochs(here)}." if here else f"All {NOT_RUN}."
+        told = f"Epochs asked for: {epochs_of(here)}." if here else f"All {NOT_RUN}."
         lines = [
             [
                 name,
@@ -140,8 +140,3 @@ def _stability_cell(rows: Sequence[Row], dataset: str, name: str, latent_dim: in
         here = ", ".join(map(str, epochs)) or ("never" if found.done else NOT_RUN)
         text += f"; non-finite: {here} ({claimed or 'never'})"
     return text
-
-
-def _epochs(rows: Iterable[Row]) -> str:
-    asked = sorted({row["epochs"] for row in rows if row["epochs"] is not None})
-    return " or ".join(f"{epochs:,}" for epochs in asked) or NOT_RUN
