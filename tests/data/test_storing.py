@@ -122,8 +122,11 @@ def test_a_fill_value_that_no_attribute_declares_is_refused(missing, tmp_path):
     data = flow()
     data["u0"][1, 2, 0, 0] = 1e20
     path = write(data, tmp_path)
+    lazy = Trajectories.open(path, lazy=True, missing=missing)
     with pytest.raises(DataError, match=r"'u0' .* sequence 1 at time index 2 .* 'no value'"):
-        stored(Trajectories.open(path, lazy=True, missing=missing))
+        stored(lazy)
+    with pytest.raises(DataError, match=r"sequence 1 is 1e[+]20 at time index 2, .* 'no value'"):
+        lazy.load()
 
 
 @pytest.mark.parametrize("chunks", CHUNKS)

@@ -52,7 +52,7 @@ def test_infinity_is_always_refused(value: float, missing: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["refuse", "mask"])
-@pytest.mark.parametrize("value", [1e20, -1e20, 9.969209968386869e36])
+@pytest.mark.parametrize("value", [1e20, -1e20, float(np.float32(1e20)), 9.969209968386869e36])
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 def test_fill_values_that_no_attribute_declares_are_refused(kind, value, missing) -> None:
     given = arrays()

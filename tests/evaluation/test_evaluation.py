@@ -16,11 +16,11 @@ from smore.evaluation import Evaluation, evaluate_latents
 DIM, HORIZON = 3, 3
 
 
-def trajectories(kind):
+def trajectories(kind, num_points=7):
     """Two channels of very different size."""
     rng = np.random.default_rng(0)
     lengths = [5, 5, 5] if kind == "plain" else [5, 2, 4]
-    sizes = [7, 7, 7] if kind == "plain" else [7, 9, 7]
+    sizes = [num_points, num_points + 2 * (kind != "plain"), num_points]
     scale = np.array([1.0, 300.0])[:, None]
     fields = [scale * rng.normal(2, 1, size=(t, 2, n)) for t, n in zip(lengths, sizes, strict=True)]
     if kind == "masked":
@@ -85,13 +85,11 @@ def literal(data, predict, variance, steps):
 
 
 def best_fit(decode, sequence, step):
-    """What decoding can make of one snapshot; NaN where there are too few values to judge it."""
+    """What decoding can make of one snapshot."""
     seen = np.ones((2, sequence.mesh.num_points), bool)
     seen = seen if sequence.observed is None else sequence.observed[step]
     offset = decode(torch.zeros(2, DIM).double(), sequence)
     fields = np.full_like(offset, np.nan)
-    if (seen.sum(1) < 2 * DIM).any():
-        return fields
     for channel in range(2):
         columns = [
             decode(direction.expand(2, DIM), sequence)[channel] - offset[channel]
@@ -119,9 +117,6 @@ def test_every_number_is_a_mean_over_values_in_the_datas_units(kind, chunk_size)
         first = sequence.fields[0].astype(float)
         return first if sequence.observed is None else np.where(sequence.observed[0], first, np.nan)
 
-    def fitted_at(_, sequence, step):
-        return best_fit(decode, sequence, step)
-
     later = range(1, 5)
     expected = {
         ("in_horizon_mse", "in_horizon_nmse"): (forecast_at, range(1, HORIZON)),
@@ -129,7 +124,6 @@ def test_every_number_is_a_mean_over_values_in_the_datas_units(kind, chunk_size)
         ("full_mse", "full_nmse"): (forecast_at, later),
         ("persistence_mse", "persistence_nmse"): (persistence_at, later),
         ("climatology_mse", "climatology_nmse"): (climatology_at, later),
-        ("decoder_mse", "decoder_nmse"): (fitted_at, later),
     }
     for names, (predict, steps) in expected.items():
         found = [getattr(evaluation, name) for name in names]
@@ -140,6 +134,41 @@ def test_every_number_is_a_mean_over_values_in_the_datas_units(kind, chunk_size)
         assert evaluation.per_step_mse[step - 1] == pytest.approx(mse)
         assert evaluation.per_step_nmse[step - 1] == pytest.approx(nmse)
         assert evaluation.persistence_per_step_mse[step - 1] == pytest.approx(kept)
+
+
+@pytest.mark.parametrize("kind", ["plain", "ragged", "masked"])
+@pytest.mark.parametrize("chunk_size", [None, 7])
+def test_the_decoder_alone_fits_every_snapshot_by_itself(kind, chunk_size):
+    data = trajectories(kind, num_points=70)
+    evaluation, decode, _, _, variance = evaluate(data, chunk_size)
+
+    def fitted_at(_, sequence, step):
+        return best_fit(decode, sequence, step)
+
+    for names, steps in (
+        (("decoder_mse", "decoder_nmse"), range(1, 5)),
+        (("decoder_in_horizon_mse",), range(1, HORIZON)),
+        (("decoder_extrapolation_mse",), range(HORIZON, 5)),
+    ):
+        expected = literal(data, fitted_at, variance, steps)[: len(names)]
+        found = [getattr(evaluation, name) for name in names]
+        assert found == pytest.approx(expected, rel=1e-9), names
+    assert evaluation.decoder_share == evaluation.decoder_nmse / evaluation.full_nmse < 1
+
+
+def test_few_values_say_nothing_about_the_decoder_but_none_at_all_do_no_harm():
+    data = trajectories("plain", num_points=30)  # ten per latent
+    fields = np.stack([sequence.fields for sequence in data])
+    first = data.sequences[0]
+
+    def share(*gone):
+        given = fields.copy()
+        given[gone] = np.nan
+        data = Trajectories.from_arrays(given, first.mesh.coords, first.times, missing="mask")
+        return evaluate(data)[0].decoder_share
+
+    assert 0 < share(1, 2, 1) < 1  # a channel of a snapshot is missing
+    assert share(1, 2, 1, 3) is None  # one value is
 
 
 @pytest.mark.parametrize("kind", ["plain", "ragged", "masked"])

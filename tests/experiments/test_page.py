@@ -234,7 +234,8 @@ def test_stability_is_told_by_dimension(results, text):
         ((2e-3, 2.2e-3), (2e-3, math.inf), "holds\n"),
         ((2e-3, 4e-3), (2e-3, 3e-3), "does not hold\n"),
         ((2e-2, 2.337e-2), (2e-3, 4e-3), "holds, but with errors up to 10x the claimed ones"),
-        ((2e-3, math.inf), (2e-3, 4e-3), "does not hold: its forecasts overflow"),
+        ((2e-3, 2.2e-3), (math.inf, 4e-3), "holds\n"),
+        ((2e-3, math.inf), (2e-3, math.inf), "cannot be told: its forecasts overflow"),
     ],
 )
 def test_whether_full_grows_least_is_told_with_what_it_is_worth(results, text, full, others, told):
@@ -250,6 +251,8 @@ def test_whether_full_grows_least_is_told_with_what_it_is_worth(results, text, f
 def test_what_the_paper_sees_later_than_we_trained_is_no_contradiction(results, text):
     write(results, "stability", [stability_row("shallow-water", "OFF", 50, 1e-3)])
     assert "OFF cannot be told" in text()  # the paper's turns non-finite in epoch 8,111
+    write(results, "stability", [stability_row("shallow-water", "OFF", 50, 1e-3, epoch=56)])
+    assert "OFF not as claimed at p = 50" in text()
 
 
 def test_sparse_levels_stand_beside_the_paper(results, text):

@@ -330,6 +330,8 @@ def test_a_command_that_is_told_to_stop_says_what_becomes_of_its_row(monkeypatch
     result = invoked(*asked)
     assert result.exit_code == 128 + signal.SIGTERM
     assert "the same command goes on from there" in result.stderr
+    with pytest.raises(SettingsError, match="was begun by a number of --epochs"):
+        command(*asked[:-4], "--budget", 1, "--results", tmp_path)
     stopping(monkeypatch, math.inf)
     result = invoked(*asked)
     assert result.exit_code == 0
@@ -340,7 +342,7 @@ def test_a_command_that_is_told_to_stop_says_what_becomes_of_its_row(monkeypatch
 
     monkeypatch.setattr(reproduce, "work_through", interrupt)
     result = invoked(*asked)
-    assert (result.exit_code, "will begin again" in result.stderr) == (130, True)
+    assert (result.exit_code, "rows that are done stay" in result.stderr) == (130, True)
 
 
 def test_a_row_that_fails_is_an_exit_code(baseline, monkeypatch, tmp_path):

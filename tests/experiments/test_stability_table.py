@@ -206,6 +206,23 @@ def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_run_that_died_after_it_diverged_diverges_again(measured, monkeypatch):
+    """What is kept of it must not be taken for a training that may go on."""
+    run = stability_run("shallow-water", "OFF", 70, 0)
+    evaluate = SMORE.evaluate
+
+    def die(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SMORE, "evaluate", die)
+    with pytest.raises(KeyboardInterrupt):
+        measured(run, 9, dynamics_rate=1e30)
+    monkeypatch.setattr(SMORE, "evaluate", evaluate)
+    row = measured(run, 9, dynamics_rate=1e30)
+    assert (row["first_non_finite_epoch"], row["epochs_run"]) == (1, 1)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_checkpoints_of_other_epochs_are_not_taken_up(measured, monkeypatch):
     run = stability_run("navier-stokes", "FULL", 50, 0)
     stopping(monkeypatch, 3)

@@ -286,7 +286,7 @@ def _work(ledger: Ledger, runs: Sequence[Run], measure: Measure) -> list[Row]:
         say("stopped, with a checkpoint: the same command goes on from there")
         raise typer.Exit(128 + stopped.signal) from None
     except KeyboardInterrupt:
-        say("stopped: rows that are done stay, this one will begin again")
+        say("stopped: rows that are done stay; this one goes on from its checkpoint if it has one")
         raise typer.Exit(128 + signal.SIGINT) from None
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.lazy import MASKING
+from smore.errors import how_to_set
 
-# What climate archives and the NetCDF library write.
-FILL_VALUES = (1e20, 9.969209968386869e36)
+# What to do about a NaN that is no error.
+MASKING = f"pass {how_to_set('missing', 'mask')} to take NaN as not observed"
+# What climate archives and the NetCDF library write, in single precision at most.
+FILL_VALUES = np.array([1e20, 9.969209968386869e36], dtype=np.float32)
 _BELOW_ALL = 1e19
 
 REPLACING = (
-    "that stands for 'no value' in many files: replace it by NaN "
-    f"(dataset.where(abs(dataset) < {_BELOW_ALL:g})) and {MASKING}"
+    "that stands for 'no value' in many files: if it does here, replace it by NaN "
+    f"(dataset.where(abs(dataset) < {_BELOW_ALL:g})) and {MASKING}; if not, use other units"
 )
 
 
@@ -29,5 +31,4 @@ def certainly_values(array: NDArray[np.floating]) -> bool:
 def fill_values(array: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Which numbers are fill values."""
     with np.errstate(over="ignore"):
-        marks = np.array(FILL_VALUES).astype(array.dtype)
-    return np.isin(np.abs(array), marks[np.isfinite(marks)])
+        return np.isin(np.abs(array).astype(np.float32), FILL_VALUES)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.errors import DataError, how_to_set
+from smore.data.fill_values import MASKING, REPLACING, certainly_values, fill_values
+from smore.errors import DataError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 # What is read at once, unless the chunks of a file are larger.
 PIECE_BYTES = 2**26
-# What to do about a NaN that is no error.
-MASKING = f"pass {how_to_set('missing', 'mask')} to take NaN as not observed"
 
 # Fields (times, channels, points), 0 where not observed, and where they are observed if not all.
 Observed = tuple[NDArray[np.floating], NDArray[np.bool_] | None]
@@ -120,18 +119,27 @@ class FileFields(LazyFields):
         size = max(PIECE_BYTES // (self.dtype.itemsize * self.shape[0] * self.shape[1]), 1)
         for points in grouped(self.array.chunks[2], size):
             values = computed(self.array[..., points])
+            if certainly_values(values):
+                yield values, None
+                continue
+            if (marked := fill_values(values)).any():
+                raise DataError(self._told(values, marked, points, REPLACING))
             finite = np.isfinite(values)
             if finite.all():
                 yield values, None
                 continue
             if self.missing == "refuse" or np.isinf(values).any():
-                time, channel, point = np.argwhere(~finite)[0]
-                raise DataError(
-                    f"fields must be finite, sequence {self.number} is "
-                    f"{values[time, channel, point]} at time index {self.first + time}, channel "
-                    f"{channel}, point {points.start + point}; correct the data, or {MASKING}"
-                )
+                remedy = f"correct the data, or {MASKING}"
+                raise DataError(self._told(values, ~finite, points, remedy))
             yield np.where(finite, values, 0), finite
+
+    def _told(self, values: NDArray, bad: NDArray[np.bool_], points: slice, remedy: str) -> str:
+        time, channel, point = np.argwhere(bad)[0]
+        return (
+            f"fields must be finite values, sequence {self.number} is "
+            f"{values[time, channel, point]:g} at time index {self.first + time}, channel "
+            f"{channel}, point {points.start + point}; {remedy}"
+        )
 
 
 def lazy_fields(

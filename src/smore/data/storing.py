@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from smore.data.column_store import ColumnStore
 from smore.data.column_sums import ColumnSums, point_keys
-from smore.data.fill_values import REPLACING, certainly_values, fill_values
-from smore.data.lazy import MASKING, PIECE_BYTES, FileFields, computed, grouped, pieces
+from smore.data.fill_values import MASKING, REPLACING, certainly_values, fill_values
+from smore.data.lazy import PIECE_BYTES, FileFields, computed, grouped, pieces
 from smore.data.mesh import Mesh
 from smore.data.stored_fields import FieldStore, StoredFields
 from smore.data.trajectories import Trajectories

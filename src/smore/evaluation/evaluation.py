@@ -19,6 +19,9 @@ from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import score
 from smore.inference import least_squares, normal_equations
 
+# With as many values per latent, least squares hides a tenth of noise at most.
+ENOUGH_VALUES = 10
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -27,7 +30,7 @@ class Evaluation:
     `..._mse` is per field entry in the data's units, `..._nmse` divides each channel by its
     variance over the training data. Persistence keeps the first snapshot; climatology is the mean
     of the training data. `decoder_...` is the error of fitting each snapshot by itself, which no
-    dynamics can undercut by much: of snapshots with two values per latent or more, and None of
+    dynamics can undercut; None where a snapshot has too few values per latent to judge by, and of
     forecasts that come as fields. None stands where nothing was observed.
     """
 
@@ -93,7 +96,7 @@ class Evaluation:
             return None
         if share > 0.5:
             return (
-                f"Decoding alone leaves {min(share, 1):.0%} of it: what the modes do not hold, "
+                f"Decoding alone leaves {share:.0%} of it: what the modes do not hold, "
                 "noise in the data included."
             )
         return f"Decoding alone leaves {share:.2%} of it; dynamics and initial states add the rest."
@@ -151,7 +154,7 @@ def evaluate_latents(
     squared, count = squared_errors(decoder, blocks, forecast, chunk_size)
     constant = climatology.expand_as(forecast)
     climate, _ = squared_errors(decoder, blocks, constant, chunk_size)
-    fitted = _decoder_errors(decoder, blocks, count, chunk_size)
+    fitted = _decoder_errors(decoder, blocks, squared, chunk_size)
     return evaluation_of(
         squared * scale**2,
         climate * scale**2,
@@ -167,12 +170,18 @@ def evaluate_latents(
 def _decoder_errors(
     decoder: Decoder, blocks: Sequence[AnyBlock], like: Tensor, chunk_size: int | None
 ) -> tuple[Tensor, Tensor]:
-    """Sums of squares left by least squares, snapshot by snapshot, and the number of values."""
-    squared, count = (torch.zeros_like(like, dtype=torch.float64) for _ in range(2))
+    """Sums of squares left by least squares, snapshot by snapshot, and the number of values.
+
+    Numbers are 0 if some channel of a snapshot has values, but fewer than ENOUGH_VALUES per latent:
+    these would be fitted by themselves.
+    """
+    squared, count = torch.zeros_like(like), torch.zeros_like(like)
     for each in normal_equations(decoder, blocks, chunk_size):
-        well = each.well_observed[:, None]
-        squared[each.snapshots] = each.squared_residual(least_squares(each)) * well
-        count[each.snapshots] = each.count * well
+        few = each.count < ENOUGH_VALUES * each.moment.shape[-1]
+        if bool((few & (each.count > 0)).any()):
+            return torch.zeros_like(like), torch.zeros_like(like)
+        squared[each.snapshots] = each.squared_residual(least_squares(each)).to(squared)
+        count[each.snapshots] = each.count.to(count)
     return squared, count
 
 

@@ -29,6 +29,7 @@ from smore.data import Trajectories
 from smore.data.normalization import channel_moments
 from smore.datasets.catalogue import ALIASES
 from smore.device import resolve_device
+from smore.errors import SettingsError
 from smore.evaluation import Evaluation, evaluate_fields
 from smore.experiments.claims import ROLLOUT_CLAIMS, Claim
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
@@ -37,6 +38,7 @@ from smore.inference import FitMethod
 from smore.model import SMORE
 from smore.presets import PRESETS, Preset
 from smore.settings import Settings
+from smore.training.checkpoints import checkpoint_files
 from smore.training.preparation import prepare
 
 NAME = "rollout"
@@ -212,8 +214,11 @@ def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) 
         test = Trajectories.from_xarray(benchmark.test)
         allowed = Limits(minutes, limits.epochs)
         if run.model in SMORE_MODELS:
-            checkpoints = ledger.checkpoints(run) if minutes is None else None
-            trained = _smore(run, train, test, allowed, models, checkpoints)
+            checkpoints = ledger.checkpoints(run)
+            if minutes is not None:
+                _require_none(checkpoints, run)
+            by_epochs = checkpoints if minutes is None else None
+            trained = _smore(run, train, test, allowed, models, by_epochs)
         else:
             trained = _baseline(run, train, test, allowed)
         if run.seed == 0:
@@ -222,6 +227,15 @@ def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) 
         return asdict(_figures(run, trained, minutes))
 
     return measure
+
+
+def _require_none(checkpoints: Path, run: Run) -> None:
+    """Refuse to throw away what an attempt that was limited by epochs has reached."""
+    if checkpoint_files(checkpoints):
+        raise SettingsError(
+            f"{run.key} was begun by a number of --epochs, and its checkpoint is in {checkpoints}; "
+            "give that number to go on, or remove the folder to limit the training by time"
+        )
 
 
 def budget_minutes(run: Run, rows: Sequence[Row], limits: Limits) -> float | None:

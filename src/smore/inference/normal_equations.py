@@ -17,9 +17,6 @@ from smore.data import AnyBlock, Block
 from smore.decoder import Basis, Decoder
 from smore.distribution import Team
 
-# Fewer observed values per latent than this say little about how well a snapshot is decoded.
-ENOUGH_POINTS = 2.0
-
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
@@ -62,11 +59,6 @@ class NormalEquations:
     def add_up(self, team: Team) -> None:
         """Take in what the points of the other processes say."""
         team.add_up(self.gram, self.moment, self.energy, self.count)
-
-    @property
-    def well_observed(self) -> Tensor:
-        """(n,) whether a snapshot determines its codes and leaves something to judge them by."""
-        return (self.count >= ENOUGH_POINTS * self.moment.shape[-1]).all(1)
 
     def squared_residual(self, codes: Tensor) -> Tensor:
         """‖J₀ z + c₀ - u‖² for codes (n, channels, p): (n, channels), never below 0."""

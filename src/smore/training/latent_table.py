@@ -14,6 +14,8 @@ from smore.inference.fits import posterior
 from smore.training.problem import TrainingProblem
 from smore.training.variable_projection import solve_codes
 
+# A snapshot with fewer observed points per channel than this times p needs the others' help.
+ENOUGH_POINTS = 2.0
 STATES_AT_ONCE = 64  # their covariances are held together
 
 
@@ -52,10 +54,11 @@ def latent_table(equations: Sequence[NormalEquations]) -> Tensor:
 
 
 def _complete(equations: Sequence[NormalEquations], latents: Tensor) -> None:
-    """Replace the latents of poorly observed snapshots, which need the others' help, in place."""
+    """Replace the latents of poorly observed snapshots, in place."""
+    least = ENOUGH_POINTS * latents.shape[-1]
     well = torch.zeros(len(latents), dtype=torch.bool)
     for each in equations:
-        well[each.snapshots] = each.well_observed
+        well[each.snapshots] = (each.count >= least).all(1)
     if bool(well.all()) or int(well.sum()) < 2:
         return
     prior = LatentPrior.fit(latents[well].flatten(1))

@@ -85,7 +85,8 @@ def train_paper(
         stage.step()
         if progress is not None:
             progress(epoch, losses, error_now)
-    stage.finish()
+    if divergence is None:  # else another attempt is to end as this one, and not go on from here
+        stage.finish()
     return _selected(run, standing, divergence)
 
 
