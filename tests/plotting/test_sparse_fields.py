@@ -5,7 +5,7 @@ import pytest
 
 from smore import Trajectories
 from smore.errors import DivergenceError
-from smore.experiments.rollout_table import fields_beside_truth
+from smore.experiments.kept_snapshot import fields_beside_truth
 from smore.experiments.sparse_table import panel_sensors, snapshot_from, sparse_fields_path
 from smore.plotting.sparse_fields import draw_sparse_fields, sparse_fields_figure
 from waves import planted, trajectories

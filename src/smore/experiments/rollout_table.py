@@ -24,7 +24,6 @@ from smore.baselines.dino import DINo, seconds_per_epoch
 from smore.baselines.operator_inference import OperatorInference
 from smore.baselines.pod_dmd import PODDMD
 from smore.baselines.sizes import BASELINE_SIZES, paper_operator
-from smore.data import Sequence as Snapshots
 from smore.data import Trajectories
 from smore.data.normalization import channel_moments
 from smore.datasets.catalogue import ALIASES
@@ -32,6 +31,11 @@ from smore.device import resolve_device
 from smore.errors import SettingsError
 from smore.evaluation import Evaluation, evaluate_fields
 from smore.experiments.claims import ROLLOUT_CLAIMS, Claim
+from smore.experiments.kept_snapshot import (
+    fields_beside_truth,
+    forecast_snapshot,
+    snapshot_index,
+)
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
 from smore.experiments.resumable_fit import resumable_fit
 from smore.inference import FitMethod
@@ -44,7 +48,6 @@ from smore.training.preparation import prepare
 NAME = "rollout"
 HORIZON = 10  # snapshots that supervise
 LEAST_MINUTES = 10.0
-SNAPSHOT = 15  # of the field comparison, counted from 1
 
 Recipe = Literal["fast", "paper"]
 RECIPES: tuple[Recipe, ...] = ("fast", "paper")
@@ -136,7 +139,7 @@ class Trained:
 
     Args:
         evaluation: its scores.
-        snapshot: (channels, points) its forecast of snapshot SNAPSHOT of the first test sequence.
+        snapshot: (channels, points) its forecast of the snapshot that is kept.
         parameters: as the paper counts them.
     """
 
@@ -269,12 +272,13 @@ def _smore(
     if models is not None:
         model.save(models / f"{run.key}.smore")
     method: FitMethod = "posterior" if selects is None else "adam"
+    first = model.surrogate_.aligned(test).select([0])
     description = model.surrogate_.description
     assert description.settings.hidden_dim is not None
     fixed_at_zero = description.coordinate_map.decoder_dim * description.settings.hidden_dim
     return Trained(
         evaluation=model.evaluate(test, method=method),
-        snapshot=_snapshot(model, test, method),
+        snapshot=forecast_snapshot(model, first, first.sequences[0], method),
         parameters=model.num_parameters + fixed_at_zero,
         epochs=description.training.epochs_run,
         seconds=description.training.seconds,
@@ -294,14 +298,6 @@ def _epochs(settings: Settings, train: Trajectories, test: Trajectories, limits:
     return min(most, max(1, int(left / each)))
 
 
-def _snapshot(model: SMORE, test: Trajectories, method: FitMethod) -> NDArray[np.floating]:
-    surrogate = model.surrogate_
-    first = surrogate.aligned(test).select([0])
-    intervals = np.diff(first.sequences[0].times)[None, : _index(test)]
-    latents = surrogate.advance(surrogate.infer(first, method), intervals)
-    return surrogate.decode(latents[0, -1], first.sequences[0].mesh)
-
-
 def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits) -> Trained:
     baseline = make_baseline(run.dataset, run.model)
     seconds = None if limits.minutes is None else 60 * limits.minutes
@@ -318,7 +314,7 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
     )
     return Trained(
         evaluation,
-        forecast[0, _index(test) - 1],
+        forecast[0, snapshot_index(test) - 1],
         baseline.num_parameters,
         baseline.epochs_run,
         baseline.seconds,
@@ -395,27 +391,3 @@ def fields_path(results: Path, dataset: str, model: str, recipe: str) -> Path:
     """Where the forecast of one snapshot is kept."""
     name = model if recipe == BASELINE else f"{model}-{recipe}"
     return results / f"fields_{dataset}_{name}.nc"
-
-
-def fields_beside_truth(test: Trajectories, forecast: NDArray[np.floating]) -> Trajectories:
-    """Snapshot SNAPSHOT of the first test sequence, each channel `u` followed by `u_forecast`.
-
-    Args:
-        test: the truth.
-        forecast: (channels, points); NaN where it is not finite.
-    """
-    truth = test.sequences[0].snapshots(slice(_index(test), _index(test) + 1))
-    finite = np.where(np.isfinite(forecast), forecast, np.nan)
-    both = np.stack([truth.fields[0], finite], axis=1).reshape(1, -1, truth.mesh.num_points)
-    channels = [
-        channel.model_copy(update={"name": channel.name + ending})
-        for channel in test.channels
-        for ending in ("", "_forecast")
-    ]
-    snapshot = Snapshots(truth.times, both.astype(np.float32), truth.mesh)
-    return Trajectories((snapshot,), tuple(channels), test.space, test.clock, (0,))
-
-
-def _index(test: Trajectories) -> int:
-    """Of snapshot SNAPSHOT, or the last one if there are fewer."""
-    return min(SNAPSHOT, test.sequences[0].num_snapshots) - 1

@@ -14,9 +14,9 @@ from smore import datasets
 from smore.data import Trajectories
 from smore.errors import DivergenceError, SettingsError
 from smore.experiments.claims import SPARSE_CLAIMS
+from smore.experiments.kept_snapshot import fields_beside_truth, forecast_snapshot
 from smore.experiments.recipe_bench import BEST_PRESETS
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
-from smore.experiments.rollout_table import SNAPSHOT, fields_beside_truth
 from smore.experiments.sparse import (
     VISIBLE,
     Index,
@@ -140,22 +140,20 @@ def panel_sensors(test: Trajectories) -> Index:
 
 
 def snapshot_from(model: SMORE, test: Trajectories, sensors: Index) -> NDArray[np.floating]:
-    """(channels, points) the forecast of snapshot SNAPSHOT of the first test sequence.
+    """(channels, points) the forecast of the snapshot that is kept, NaN if it overflows.
 
     Args:
         model: a fitted model.
         test: data as the model has them.
         sensors: points of the first snapshot that are seen.
     """
-    surrogate, first = model.surrogate_, test.select([0])
+    first = test.select([0])
     (truth,) = first.sequences
-    intervals = np.diff(truth.times)[None, : SNAPSHOT - 1]
     try:
-        state = surrogate.infer(first.leading(1).at_points(sensors), "posterior")
-        latents = surrogate.advance(state, intervals)
+        seen = first.leading(1).at_points(sensors)
+        return forecast_snapshot(model, seen, truth, "posterior")
     except DivergenceError:
         return np.full((truth.num_channels, truth.mesh.num_points), np.nan)
-    return surrogate.decode(latents[0, -1], truth.mesh)
 
 
 def sparse_fields_path(results: Path, dataset: str) -> Path:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from smore import datasets
 from smore.data import Trajectories
+from smore.experiments.kept_snapshot import SNAPSHOT
 from smore.experiments.reproduction import Row, read_rows
 from smore.experiments.rollout_table import (
     BASELINE,
@@ -23,7 +24,6 @@ from smore.experiments.rollout_table import (
     HORIZON,
     LABELS,
     NAME,
-    SNAPSHOT,
     VARIANTS,
     fields_path,
     label,

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from smore import datasets
 from smore.data import Trajectories
-from smore.experiments.rollout_table import SNAPSHOT
+from smore.experiments.kept_snapshot import SNAPSHOT
 from smore.experiments.sparse import Index
 from smore.experiments.sparse_table import panel_sensors, sparse_fields_path
 from smore.plotting.panels import save_figure

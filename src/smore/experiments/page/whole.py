@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from smore.errors import SettingsError
 from smore.experiments.page.capacity import capacity_section, glance_at_capacity
 from smore.experiments.page.entries import FACTOR
 from smore.experiments.page.pointwise import glance_at_pointwise, pointwise_section
@@ -16,20 +17,26 @@ from smore.experiments.page.sparse import glance_at_sparse, sparse_section
 from smore.experiments.page.stability import glance_at_stability, stability_section
 from smore.experiments.reproduction import read_csv, read_rows
 
+TABLES = ("rollout", "stability", "pointwise", "capacity", "sparse")
+
 
 def write_page(results: Path, page: Path) -> None:
-    """Write `page` from the tables and figures in the folder `results`."""
+    """Write `page` from the tables and figures in the folder `results`.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if not any((results / f"{name}.csv").exists() for name in TABLES):
+        raise SettingsError(f"no table of `smore reproduce` in {results}; say where with --results")
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(page_text(results, page))
 
 
 def page_text(results: Path, page: Path) -> str:
     """The whole page; figures are linked as seen from `page`."""
-    rollout = read_rows(results / "rollout.csv")
-    stability = read_rows(results / "stability.csv")
-    pointwise = read_rows(results / "pointwise.csv")
-    capacity = read_rows(results / "capacity.csv")
-    sparse = read_csv(results / "sparse.csv")  # `smore sparse` writes levels, too
+    *tables, levels = (results / f"{name}.csv" for name in TABLES)
+    rollout, stability, pointwise, capacity = map(read_rows, tables)
+    sparse = read_csv(levels)  # `smore sparse` writes levels, too
     folder = os.path.relpath(results, page.parent)
     notes = page.with_name(f"{page.stem}_notes.md")
     parts = [

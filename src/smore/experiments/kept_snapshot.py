@@ -1,0 +1,54 @@
+"""The forecast of one snapshot that tables keep beside their rows, to be looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.data import Sequence, Trajectories
+from smore.inference import FitMethod
+from smore.model import SMORE
+
+SNAPSHOT = 15  # counted from 1
+
+
+def forecast_snapshot(
+    model: SMORE, observations: Trajectories, truth: Sequence, method: FitMethod
+) -> NDArray[np.floating]:
+    """(channels, points) the forecast of snapshot SNAPSHOT, or of the last one if there are fewer.
+
+    Args:
+        model: a fitted model.
+        observations: of the first snapshot of `truth`, as the model has data.
+        truth: where and when.
+        method: how the state behind the observations is inferred.
+    """
+    surrogate = model.surrogate_
+    intervals = np.diff(truth.times)[None, : SNAPSHOT - 1]
+    latents = surrogate.advance(surrogate.infer(observations, method), intervals)
+    return surrogate.decode(latents[0, -1], truth.mesh)
+
+
+def fields_beside_truth(test: Trajectories, forecast: NDArray[np.floating]) -> Trajectories:
+    """Snapshot SNAPSHOT of the first test sequence, each channel `u` followed by `u_forecast`.
+
+    Args:
+        test: the truth.
+        forecast: (channels, points); NaN where it is not finite.
+    """
+    index = snapshot_index(test)
+    truth = test.sequences[0].snapshots(slice(index, index + 1))
+    finite = np.where(np.isfinite(forecast), forecast, np.nan)
+    both = np.stack([truth.fields[0], finite], axis=1).reshape(1, -1, truth.mesh.num_points)
+    channels = [
+        channel.model_copy(update={"name": channel.name + ending})
+        for channel in test.channels
+        for ending in ("", "_forecast")
+    ]
+    snapshot = Sequence(truth.times, both.astype(np.float32), truth.mesh)
+    return Trajectories((snapshot,), tuple(channels), test.space, test.clock, (0,))
+
+
+def snapshot_index(test: Trajectories) -> int:
+    """Of snapshot SNAPSHOT, or the last one if there are fewer."""
+    return min(SNAPSHOT, test.sequences[0].num_snapshots) - 1
