@@ -431,6 +431,13 @@ def number(cell: str) -> float | None:
         return None
 
 
+def is_fill(values: list[float]) -> bool:
+    """Whether one of them is what files write for "no value"."""
+    with np.errstate(over="ignore"):
+        marks = [np.float32(1e20), np.float32(9.969209968386869e36)]
+        return any(np.float32(abs(value)) in marks for value in values)
+
+
 @quick
 @given(
     rows=st.lists(st.tuples(*(CELLS for _ in range(4))), min_size=1, max_size=4),
@@ -444,15 +451,27 @@ def number(cell: str) -> float | None:
     ending="\n",
     order=[0, 1, 2, 3],
 )
+@example(  # fill values whose sum is 0
+    rows=[("0.0", "1.0", "1e20", "-1e20"), ("1.0", "0.0", "0.0", "0.0")],
+    separator=";",
+    ending="\n",
+    order=[0, 1, 2, 3],
+)
+@example(
+    rows=[("0.0", "1.0", "99999999999999999999", "0.0"), ("1.0", "0.0", "0.0", "2e20")],
+    separator=";",
+    ending="\n",
+    order=[0, 1, 2, 3],
+)
 def test_a_table_is_read_cell_by_cell_or_refused(rows, separator, ending, order):
     titles = ["x", "y", "Wärme", "日本"]
     table = [titles, *rows]
     lines = [separator.join(row[column] for column in order) for row in table]
     made = read(ending.join(lines))
     expected = [[number(cell) for cell in row] for row in rows]
-    unusable = any(None in row or np.isnan(row[:2]).any() for row in expected) or all(
-        np.isnan(row[2:]).all() for row in expected
-    )
+    unusable = any(
+        None in row or np.isnan(row[:2]).any() or is_fill(row[2:]) for row in expected
+    ) or all(np.isnan(row[2:]).all() for row in expected)
     if made is None:
         places = np.array([row[:2] for row in expected if None not in row], float)
         # Points so far apart, or so close, that the area between them is no number.

@@ -23,9 +23,9 @@ REPLACING = (
 
 
 def certainly_values(array: NDArray[np.floating]) -> bool:
-    """Whether a look at the sum, which costs no memory, shows numbers finite and no fill values."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(abs(array.sum()) < _BELOW_ALL)
+    """Whether a look at the extremes, which costs no memory, shows finite and no fill values."""
+    # Both are NaN if any number is.
+    return bool(array.max(initial=0) < _BELOW_ALL and array.min(initial=0) > -_BELOW_ALL)
 
 
 def fill_values(array: NDArray[np.floating]) -> NDArray[np.bool_]:
