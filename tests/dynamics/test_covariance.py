@@ -151,3 +151,18 @@ def test_padding_adds_no_uncertainty():
     )
     alone = propagate(dynamics, start, initial, error, [[STEP]], "rk4-38")
     torch.testing.assert_close(together[0], alone[0])
+
+
+@pytest.mark.parametrize(("rows", "passes"), [(1, 3), (2, 2), (3, 1), (4, 1)])
+def test_a_jacobian_holds_no_more_numbers_at_once_than_it_may(monkeypatch, rows, passes):
+    """A backward pass gives some rows of all Jacobians, at states · r² numbers each."""
+    dynamics, states = dynamics_of("quadratic"), random(4, DIM, seed=1)
+    advance = step_map(dynamics, torch.full((4, 1), STEP, dtype=torch.float64))
+    whole = step_jacobians(advance, states, 0)
+    asked, grad = [], torch.autograd.grad
+    monkeypatch.setattr("smore.dynamics.covariance.MOST_NUMBERS", rows * 4 * DIM**2)
+    monkeypatch.setattr(
+        torch.autograd, "grad", lambda *given, **told: asked.append(1) or grad(*given, **told)
+    )
+    torch.testing.assert_close(step_jacobians(advance, states, 0), whole)
+    assert len(asked) == passes

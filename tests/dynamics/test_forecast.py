@@ -9,6 +9,7 @@ from smore.dynamics import (
     LinearDynamics,
     LowRankQuadratic,
     MLPDynamics,
+    StepPlan,
     forecast_latents,
     rollout,
     step_map,
@@ -128,3 +129,10 @@ def test_the_exact_flow_is_exact_to_the_precision_of_its_numbers(dtype, toleranc
     )[0, 1]
     expected = [math.cos(turned), math.sin(turned)]
     assert found.tolist() == pytest.approx(expected, rel=0, abs=tolerance)
+
+
+def test_a_step_may_be_a_millionth_too_long_and_no_longer():
+    """Ragged last digits take no second step; what is truly longer than trained on does."""
+    for excess, pieces in ((0.9e-6, 1), (1.1e-6, 2)):
+        interval = torch.tensor([[LONGEST * (1 + excess)]], dtype=torch.float64)
+        assert StepPlan.of(interval, LONGEST).steps.shape == (1, pieces)

@@ -64,3 +64,16 @@ def test_probability_decays_from_epoch_zero_and_ends_in_free_rollouts():
     assert teacher_forcing_probability(10, 0.99, 0.99) == pytest.approx(0.99**11)
     assert teacher_forcing_probability(687, 0.99, 0.99) == 0.0
     assert teacher_forcing_probability(5, 0.0, 0.99) == 0.0
+
+
+def test_below_a_thousandth_there_are_no_more_anchors():
+    """With the paper's 0.99 · 0.99^epoch that is from epoch 687 on."""
+    assert teacher_forcing_probability(686, 0.99, 0.99) == pytest.approx(0.99**687)
+    assert 0.99**688 < 1e-3 < 0.99**687
+    assert teacher_forcing_probability(687, 0.99, 0.99) == 0.0
+    assert teacher_forcing_probability(0, 1e-3, 0.5) == 1e-3  # not below it
+
+
+def test_probability_zero_draws_no_anchor_whatever_the_draw(monkeypatch):
+    monkeypatch.setattr(torch, "rand", lambda *shape, generator: torch.zeros(shape))
+    assert not draw_anchors(3, LENGTH, 0.0, torch.Generator()).any()
