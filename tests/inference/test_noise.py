@@ -144,3 +144,31 @@ def test_the_noise_is_never_below_the_decoders_own_scatter():
     least = torch.tensor([0.5, 0.25], dtype=torch.float64)
     found, _ = estimate_noise(observed_with([0.01, 0.0]), least, 2 * least)
     assert torch.equal(found, least)
+
+
+def told_from(num_points, num_snapshots):
+    """Whether the noise is seen in so many values of so many snapshots."""
+    (equations,) = observed_with([0.5, 0.5], num_points)
+    least = torch.full((CHANNELS,), 1e-10, dtype=torch.float64)
+    _, told = estimate_noise([equations.select(torch.arange(num_snapshots))], least, least)
+    return told.tolist()
+
+
+def test_twenty_spare_values_tell_the_noise_and_no_fewer():
+    assert told_from(DIM + 20, 1) == [True, True]
+    assert told_from(DIM + 19, 1) == [False, False]
+
+
+def test_only_snapshots_with_half_as_many_values_again_as_latents_tell_it():
+    """Six values of four latents: two to spare, in ten snapshots twenty."""
+    assert told_from(6, 10) == [True, True]
+    assert told_from(6, 9) == [False, False]
+    assert told_from(5, SNAPSHOTS) == [False, False]
+
+
+def test_the_estimate_divides_by_the_values_that_are_to_spare():
+    (equations,) = observed_with([0.1, 0.02], masked=True)
+    least = torch.full((CHANNELS,), 1e-10, dtype=torch.float64)
+    found, _ = estimate_noise([equations], least, least)
+    left = equations.squared_residual(least_squares(equations)).sum(0)
+    torch.testing.assert_close(found, left / (equations.count - DIM).sum(0))

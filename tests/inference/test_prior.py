@@ -74,3 +74,21 @@ def test_an_estimated_prior_underestimates_by_what_new_samples_show():
 def test_a_known_prior_is_taken_at_its_word():
     prior = LatentPrior(torch.zeros(2).double(), torch.eye(2).double())
     assert torch.equal(prior.underestimate(torch.tensor([0.0, 1.5])), torch.ones(2))
+
+
+def test_the_floor_is_a_ten_billionth_of_the_mean_variance():
+    latents = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])  # variances 1 and 0
+    assert LatentPrior.fit(latents).covariance.diagonal().tolist() == pytest.approx([1.0, 0.5e-10])
+
+
+def test_the_factor_of_an_estimated_prior_follows_its_formula():
+    """n (n - 1) / (n - q - 1)², with n - q - 1 not below 1: n samples know no more."""
+    prior = LatentPrior(torch.zeros(2).double(), torch.eye(2).double(), count=10)
+    found = prior.underestimate(torch.tensor([0.0, 3.0, 8.0, 9.5], dtype=torch.float64))
+    assert found.tolist() == pytest.approx([90 / 81, 90 / 36, 90.0, 90.0])
+
+
+def test_the_factor_never_makes_a_prior_narrower():
+    for count in (1, 2):
+        prior = LatentPrior(torch.zeros(2).double(), torch.eye(2).double(), count=count)
+        assert (prior.underestimate(torch.tensor([0.0, 1.0])) >= 1).all()

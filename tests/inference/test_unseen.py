@@ -47,3 +47,19 @@ def test_with_everything_observed_nothing_is_unseen():
     prior = LatentPrior(random(DIM), random(DIM, DIM, seed=5))
     shares, directions = unseen_directions(prior, 1e-6 * prior.covariance)
     assert len(shares) == len(directions) == 0
+
+
+def test_a_direction_is_unseen_while_more_than_half_of_its_variance_is_left():
+    prior = LatentPrior(torch.zeros(3).double(), torch.tensor([1.0, 2.0, 3.0]).double().diag())
+    left = torch.tensor([0.51, 0.49, 0.9], dtype=torch.float64)
+    shares, directions = unseen_directions(prior, prior.covariance * left)
+    torch.testing.assert_close(shares, left[[2, 0]])  # most of the field first: 0.9 · 3² > 0.51
+    torch.testing.assert_close(
+        directions.abs(), torch.tensor([[0.0, 0.0, 3.0], [1.0, 0.0, 0.0]]).double()
+    )
+
+
+def test_exactly_half_is_seen():
+    prior = LatentPrior(torch.zeros(2).double(), torch.eye(2).double())
+    shares, _ = unseen_directions(prior, 0.5 * torch.eye(2, dtype=torch.float64))
+    assert not len(shares)
