@@ -20,6 +20,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=tools $(BIN)/python -m check_numbers
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

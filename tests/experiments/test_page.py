@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -305,6 +306,13 @@ def test_the_command_writes_the_page(results, tmp_path):
     for name in ("rollout_wave.png", "stability.png"):
         assert f"](results/{name})" in (tmp_path / "page.md").read_text()
         assert (results / name).exists()
+
+
+def test_the_page_in_docs_is_what_the_tables_say():
+    """Whoever changes a table or how it is told writes the page anew: `smore reproduce page`."""
+    root = Path(__file__).parents[2]
+    page = root / "docs" / "reproduction.md"
+    assert page_text(root / "experiments" / "results", page) == page.read_text()
 
 
 def test_a_page_of_nothing_is_not_written(tmp_path):
