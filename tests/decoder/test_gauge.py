@@ -76,3 +76,11 @@ def test_modes_that_depend_on_each_other_have_a_gauge_too():
     matrix = orthonormal_gauge(gram, codes)
     orthonormal = matrix.T @ gram @ matrix
     assert torch.linalg.eigvalsh(orthonormal)[1:].tolist() == pytest.approx([1.0] * 3, rel=1e-6)
+
+
+def test_a_mode_that_vanishes_counts_as_a_hundred_trillionth_of_the_mean_energy():
+    """So that no code of it is larger than 1e7 times the others."""
+    gram, codes = torch.tensor([1.5, 0.0, 1.5]).double().diag(), random(9, 3, seed=2)
+    matrix = orthonormal_gauge(gram, codes)
+    expected = torch.tensor([1 / 1.5, 1e14, 1 / 1.5]).double()
+    torch.testing.assert_close((matrix @ matrix.T).diagonal(), expected)

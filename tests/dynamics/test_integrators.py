@@ -16,6 +16,7 @@ from smore.dynamics import (
     rollout,
     step_map,
 )
+from smore.dynamics.integrators import affine_flow, strang_step
 from smore.errors import SettingsError
 
 
@@ -252,3 +253,53 @@ def test_gradients_pass_through_strang_steps():
 def test_strang_steps_need_conservative_dynamics():
     with pytest.raises(SettingsError, match="needs dynamics 'conservative'"):
         step_map(rotation(), steps([0.1]), method="strang")
+
+
+def quadratic_only(size):
+    """No linear part and no constant: all that a step does is to rotate."""
+    dynamics = conservative(size=size)
+    with torch.no_grad():
+        for parameter in (dynamics.rotation, dynamics.dissipation, dynamics.bias, dynamics.margin):
+            parameter.zero_()
+    return dynamics
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_a_rotation_keeps_the_norm_to_the_last_digit(size):
+    start = torch.randn(40, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        end = step_map(quadratic_only(size), steps([1.0], 40), method="strang")(start, 0)
+    assert float((end - start).abs().max()) > 0.1
+    torch.testing.assert_close(end.norm(dim=1), start.norm(dim=1), rtol=5e-16, atol=0)
+
+
+def test_a_state_at_rest_stays_there():
+    start = torch.zeros(2, 6, dtype=torch.float64)
+    with torch.no_grad():
+        end = step_map(quadratic_only(1.0), steps([1.0], 2), method="strang")(start, 0)
+    assert torch.equal(end, start)
+
+
+def test_a_strang_step_takes_states_in_any_arrangement():
+    dynamics = conservative()
+    states = torch.randn(2, 3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        flow = affine_flow(dynamics, 0.2)
+        together = strang_step(dynamics, states, 0.4, *flow)
+        for row, column in itertools.product(range(2), range(3)):
+            alone = strang_step(dynamics, states[row, column], 0.4, *flow)
+            torch.testing.assert_close(together[row, column], alone)
+
+
+def test_the_flow_of_an_affine_system_has_its_derivative():
+    """d/dt (F a + s) = L (F a + s) + b, and F = I, s = 0 at time 0."""
+    dynamics, state = conservative(), torch.randn(6, dtype=torch.float64)
+    linear, bias = dynamics.linear.detach(), dynamics.bias.detach()
+
+    def at(time):
+        flow, shift = affine_flow(dynamics, time)
+        return (flow @ state + shift).detach()
+
+    torch.testing.assert_close(at(0.0), state)
+    change = (at(0.7 + 1e-5) - at(0.7 - 1e-5)) / 2e-5
+    torch.testing.assert_close(change, linear @ at(0.7) + bias, rtol=1e-7, atol=1e-7)
