@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import platform
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,9 @@ import torch
 
 from smore.evaluation import Evaluation
 from smore.model import SMORE
+
+# A path from the root or home: "/tmp/a", "wave=~/a", "C:\\a", but not "1 / 2", "and/or", "https://a".
+_FROM_ROOT = re.compile(r"(?<![\w.~/\\])(?:[A-Za-z]:\\|~?/(?=[\w.~]))[^\s'\"();,]*")
 
 
 def append_result(
@@ -42,8 +47,14 @@ def append_result(
 
 
 def append_row(path: Path, row: dict[str, Any]) -> None:
-    """Append `row` and its provenance; the columns of an existing file are kept."""
-    row = row | provenance()
+    """Append `row` and its provenance; the columns of an existing file are kept.
+
+    What a row says is for other machines, too: see `portable`.
+    """
+    row = {
+        name: portable(value) if isinstance(value, str) else value
+        for name, value in (row | provenance()).items()
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     new = not path.exists()
     if not new:
@@ -59,10 +70,26 @@ def append_row(path: Path, row: dict[str, Any]) -> None:
 
 
 def provenance() -> dict[str, str]:
-    """Commit, machine and command of this run."""
+    """Commit, machine and command of this run, as it can be typed anywhere."""
     program = Path(sys.argv[0]).name.replace("__main__.py", "smore")  # python -m smore
-    command = " ".join([program, *sys.argv[1:]])
+    command = shlex.join([program, *map(portable, sys.argv[1:])])
     return {"commit": commit(), "machine": machine(), "command": command}
+
+
+def portable(text: str) -> str:
+    """`text` without folders of this machine.
+
+    Paths from the root become relative to the working directory where they are inside it; of others
+    the name is left.
+    """
+    return _FROM_ROOT.sub(lambda match: _without_folders(match[0]), text)
+
+
+def _without_folders(path: str) -> str:
+    here = Path.cwd()
+    if Path(path).is_relative_to(here):
+        return Path(path).relative_to(here).as_posix()
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1] or "."
 
 
 def machine() -> str:
