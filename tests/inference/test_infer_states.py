@@ -8,7 +8,7 @@ import torch
 from smore.data import Block
 from smore.decoder import FilterNetwork
 from smore.errors import SettingsError
-from smore.inference import FIT_METHODS, LatentPrior, infer_states, normal_equations
+from smore.inference import FIT_METHODS, LatentPrior, adam, infer_states, normal_equations
 from smore.inference.cautions import cautions
 
 CHANNELS, DIM = 2, 3
@@ -160,3 +160,25 @@ def test_a_state_that_was_hardly_observed_says_so(decoder, num_points, rests):
     if rests:
         assert f"{CHANNELS * num_points} observed values" in told[0]
         assert f"of {CHANNELS * DIM} latent directions" in told[0]
+
+
+def test_adam_takes_the_papers_thousand_steps_of_a_hundredth_unless_told(decoder):
+    equations = normal_equations(decoder, [block([0, 1], 9, True, 10)])
+    equations[0].gram.mul_(1e-3)  # so flat that every step still pays
+    found = infer_states(equations, torch.zeros(2), method="adam")
+    assert torch.equal(found.mean, adam(equations[0], 1000, 1e-2))
+    assert not torch.equal(found.mean, adam(equations[0], 1001, 1e-2))
+    fewer = infer_states(equations, torch.zeros(2), method="adam", num_steps=3, rate=0.1)
+    assert torch.equal(fewer.mean, adam(equations[0], 3, 0.1))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_prior_share_is_the_variance_left_over_the_variance_before(decoder, prior, masked):
+    data = block([1, 0], 2, masked, 5)
+    state = infer_states(
+        normal_equations(decoder, [data]), torch.zeros(2), priors=[prior], noise=NOISE
+    )
+    for number in range(2):
+        left = float(state.covariance_of(number).trace() / prior.covariance.trace())
+        assert 0.01 < left < 1
+        assert float(state.prior_share[number]) == pytest.approx(left)

@@ -10,7 +10,6 @@ import waves
 from smore.errors import SettingsError
 from smore.inference import LatentPrior
 from smore.inference.placement import (
-    NUM_RANDOM,
     Candidates,
     exchanged,
     extended,
@@ -128,7 +127,7 @@ def test_errors_are_field_variances_of_the_posterior():
         field_variance(
             modes, covariance(modes, prior, noise, torch.randperm(30, generator=source)[:4])
         )
-        for _ in range(NUM_RANDOM)
+        for _ in range(32)
     ]
     assert placement.random_error == pytest.approx(np.mean(random))
     assert placement.best_random_error == pytest.approx(min(random))
@@ -165,6 +164,16 @@ def test_no_single_exchange_is_left_that_would_pay():
         for point in set(range(40)) - set(chosen):
             moved = [*chosen[:position], point, *chosen[position + 1 :]]
             assert log_det(modes, prior, noise, moved) < reached + 1e-2 + 1e-9
+
+
+@pytest.mark.parametrize(("more", "moves"), [(0.009, False), (0.011, True), (1.0, True)])
+def test_a_sensor_moves_for_a_hundredth_more_log_det(more, moves):
+    """One latent of variance 1 and noise 1: a sensor tells log(1 + J₀²)."""
+    told = torch.tensor([1.0, 0.2, 1.0 + more], dtype=torch.float64)
+    candidates = Candidates((told.exp() - 1).sqrt()[:, None], torch.ones(1, dtype=torch.float64))
+    root = torch.ones(1, 1, 1, dtype=torch.float64)
+    assert gains(candidates.information(root)).tolist() == pytest.approx(told.tolist())
+    assert exchanged(candidates, root, [0]) == [2 if moves else 0]
 
 
 @pytest.mark.parametrize("count", [2, 7, 20, 35])

@@ -208,6 +208,7 @@ def test_regions_are_boxes_with_ends_that_may_be_open():
     assert inside(" x = 0.5: ", points) == [False, True, True, True]
     assert inside("x=-1e3:0.5", points) == [True, True, False, False]
     assert inside("y=:", points) == [True] * 4
+    assert inside("x=0.5:0.5", points) == [False, True, False, False]
 
 
 def test_longitudes_go_round():
