@@ -1,5 +1,7 @@
 """c_S is the smallest singular value of the sensors' modes, however they come."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import torch
@@ -57,6 +59,24 @@ def test_modes_are_seen_in_double_precision_and_the_decoder_stays_as_it_is():
     decoder, coords = network(), random(POINTS, 2).float()
     assert observability(decoder, coords) == pytest.approx(literal(coords), rel=1e-9)
     assert decoder.output_bias.dtype == torch.float32
+
+
+class Watched(FilterNetwork):
+    """A network that remembers how many points it was asked for at once."""
+
+    asked: ClassVar[list[int]] = []  # of all copies
+
+    def basis(self, coords):
+        self.asked.append(len(coords))
+        return super().basis(coords)
+
+
+def test_many_sensors_take_no_more_memory_than_four_thousand():
+    coords = random(5000, 2)
+    decoder = Watched(2, LATENT, 8, 1, generator=torch.Generator().manual_seed(0))
+    assert observability(decoder, coords) == pytest.approx(literal(coords), rel=1e-9)
+    assert sum(Watched.asked) == 5000
+    assert max(Watched.asked) <= 4096
 
 
 def block(snapshots, num_points, observed=None):
