@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from smore.cache_folder import default_root
-from smore.datasets import BENCHMARKS, generate, load, make_options, resolve
+from smore.datasets import BENCHMARKS, CATALOGUE, generate, load, make_options, resolve
 from smore.errors import DataError, SettingsError
 
 SMALL = {
@@ -30,6 +30,9 @@ SMALL = {
         "keep_last": 4,
     },
 }
+
+
+SMALL |= {f"{name}-literal": options for name, options in SMALL.items()}
 
 
 def make(name, folder, **changes):
@@ -64,7 +67,7 @@ def test_seeds_and_splits_differ(name, tmp_path):
 def test_files_say_what_they_hold(name, tmp_path):
     benchmark = make(name, tmp_path)
     for dataset in (benchmark.train, benchmark.test):
-        assert dataset.attrs["title"] == BENCHMARKS[name].title
+        assert dataset.attrs["title"] == CATALOGUE[name].title
         assert json.loads(dataset.attrs["options"]) == benchmark.options.model_dump(mode="json")
         assert dataset.attrs["source"].startswith("smore ")
         assert dataset.time.dtype == np.float64
@@ -94,6 +97,22 @@ def test_defaults_are_the_papers(name, train, test, grid):
     assert (options.num_train * pieces, options.num_test * pieces) == (train, test)
     assert options.snapshots == 20
     assert options.resolution == (128 if "lat" in grid else grid["x"])
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_texts_variant_is_another_data_set_with_a_name_of_its_own(name, tmp_path):
+    plain, literal = make(name, tmp_path), make(f"{name}-literal", tmp_path)
+    assert literal.folder.name.startswith(f"{name}-literal-")
+    assert literal.name == literal.folder.name[:-13]
+    assert plain.train.sizes == literal.train.sizes
+    for channel in plain.train.data_vars:
+        assert not np.array_equal(plain.train[channel], literal.train[channel])
+
+
+def test_names_of_the_texts_variants():
+    literal = {f"{name}-literal" for name in BENCHMARKS}
+    assert set(CATALOGUE) == {*BENCHMARKS, *literal}
+    assert len({problem.title for problem in CATALOGUE.values()}) == 6
 
 
 def test_second_call_reads_what_the_first_wrote(tmp_path):

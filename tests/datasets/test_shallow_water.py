@@ -5,7 +5,12 @@ import pytest
 
 from smore.datasets import ShallowWaterOptions
 from smore.datasets.ensemble import Ensemble
-from smore.datasets.shallow_water import ShallowWaterEquations, Sphere, simulate
+from smore.datasets.shallow_water import (
+    LiteralShallowWaterOptions,
+    ShallowWaterEquations,
+    Sphere,
+    simulate,
+)
 from smore.datasets.shallow_water.benchmark import damping
 from smore.datasets.shallow_water.earth import GRAVITY, METRE, ROTATION, SECOND
 from smore.datasets.shallow_water.galewsky import initial_state, jet
@@ -102,6 +107,31 @@ def test_second_order_in_time(diffusive):
     ]
     order, _ = np.polyfit(np.log(steps), np.log(errors), 1)
     assert order == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize("degree", [8, 32, 40])
+@pytest.mark.parametrize("kind", [ShallowWaterOptions, LiteralShallowWaterOptions])
+def test_a_harmonic_decays_as_its_diffusion_says(sphere, degree, kind):
+    """ζ of order 0 without rotation: a faint zonal flow, which nothing but diffusion changes.
+
+    The text's ν Δ takes exp(-ν l(l+1) t/R²) off it, the benchmark's exp(-ν (l(l+1))² t/(32 R)²).
+    """
+    equations = ShallowWaterEquations(sphere, damping(sphere, kind()))
+    equations.coriolis = np.zeros_like(equations.coriolis)
+    start = np.zeros((3, sphere.laplacian.size), complex)
+    start[0, degree] = 1e-9  # coefficients of order 0 come first
+    hours, radius = 12, 6.37122e6
+    vorticity = equations.advance(start, TEN_MINUTES, 6 * hours)[0]
+    squared = degree * (degree + 1)
+    power = squared if kind is LiteralShallowWaterOptions else squared**2 / 32**2
+    expected = 1e-9 * np.exp(-1e5 * power * hours * 3600 / radius**2)
+    assert vorticity[degree].real == pytest.approx(expected, rel=1e-4)
+    assert abs(np.delete(vorticity, degree)).max() < 1e-14
+
+
+def test_literal_options_differ_in_the_order_of_diffusion_only():
+    literal = LiteralShallowWaterOptions().model_dump()
+    assert literal == ShallowWaterOptions(diffusion_order=2).model_dump()
 
 
 def test_implicit_terms_are_inverted(diffusive, sphere):

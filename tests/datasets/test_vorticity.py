@@ -110,6 +110,42 @@ def test_viscous_decay_is_exact(grid):
     np.testing.assert_allclose(end, start * np.exp(-8 * np.pi**2 * VISCOSITY * 10), atol=1e-14)
 
 
+@pytest.mark.parametrize("length", [1.0, 2.0])
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_mode_decays_by_its_wavenumber_on_this_torus(length, number):
+    """ω = cos(2πnx/L) · exp(-ν (2πn/L)² t): on a torus twice as long a quarter of the rate."""
+    still = np.zeros((RESOLUTION, RESOLUTION))
+    equation = VorticityEquation(RESOLUTION, VISCOSITY, still, length)
+    x = length * np.arange(RESOLUTION) / RESOLUTION
+    start = np.repeat(np.cos(2 * np.pi * number * x / length)[:, None], RESOLUTION, axis=1)
+    end = equation.synthesis(equation.advance(equation.analysis(start), 0.5, 40))
+    rate = VISCOSITY * (2 * np.pi * number / length) ** 2
+    np.testing.assert_allclose(end, start * np.exp(-20 * rate), atol=1e-13)
+
+
+def test_velocity_grows_with_the_torus(grid):
+    """ψ = sin 2πx cos 2πy on [0, 2)² from the same vorticity: twice the velocity."""
+    vorticity = np.sin(2 * np.pi * grid[0]) * np.cos(2 * np.pi * grid[1])
+    still = np.zeros_like(vorticity)
+    small, large = (VorticityEquation(RESOLUTION, VISCOSITY, still, side) for side in (1.0, 2.0))
+    for slow, fast in zip(
+        small.velocity(small.analysis(vorticity)),
+        large.velocity(large.analysis(vorticity)),
+        strict=True,
+    ):
+        assert abs(slow).max() > 0.01
+        np.testing.assert_allclose(fast, 2 * slow, atol=1e-14)
+
+
+def test_the_unit_torus_is_the_default_bit_by_bit(equation, forcing):
+    index = np.fft.fftfreq(RESOLUTION, 1 / RESOLUTION)
+    kx, ky = 2 * np.pi * index[:, None], 2 * np.pi * index[None, : RESOLUTION // 2 + 1]
+    np.testing.assert_array_equal(equation.squared_wavenumber, kx**2 + abs(ky) ** 2)
+    stated = VorticityEquation(RESOLUTION, VISCOSITY, forcing, length=1.0)
+    state = equation.analysis(np.random.default_rng(0).standard_normal((RESOLUTION, RESOLUTION)))
+    np.testing.assert_array_equal(equation.advance(state, 0.05, 3), stated.advance(state, 0.05, 3))
+
+
 def test_fourth_order_in_time(equation, turbulence):
     reference = equation.advance(turbulence, 1 / 320, 640)
     steps = np.array([1 / 10, 1 / 20, 1 / 40, 1 / 80])

@@ -5,7 +5,7 @@ import pytest
 
 from smore.datasets import WaveOptions
 from smore.datasets.ensemble import Ensemble
-from smore.datasets.wave import simulate, solution
+from smore.datasets.wave import LiteralWaveOptions, simulate, solution
 
 PULSE = {"amplitude": 3.0, "center": (0.7, -0.2), "width": 0.27}
 SPEED = 1 / 16
@@ -70,8 +70,9 @@ def test_energy_is_conserved(speed):
     np.testing.assert_allclose(energy, energy[0], rtol=1e-12)
 
 
-def test_recorded_fields_are_the_solution_in_units_of_the_training_deviation():
-    options = WaveOptions(resolution=12, num_train=3, num_test=2, snapshots=4, time_step=0.5)
+@pytest.mark.parametrize(("kind", "speed"), [(WaveOptions, 1 / 16), (LiteralWaveOptions, 2.0)])
+def test_recorded_fields_are_the_solution_in_units_of_the_training_deviation(kind, speed):
+    options = kind(resolution=12, num_train=3, num_test=2, snapshots=4, time_step=0.5)
     trajectories = simulate(options, Ensemble())
     axes = np.meshgrid(trajectories.x, trajectories.y, indexing="ij")
     coords = np.stack(axes, -1).reshape(-1, 2)
@@ -83,7 +84,7 @@ def test_recorded_fields_are_the_solution_in_units_of_the_training_deviation():
             float(one.width),
             coords,
             one.time.values,
-            options.speed,
+            speed,
         )
         for channel, values in zip((one.u, one.u_t), exact, strict=True):
             physical = channel.values.reshape(8, -1) * channel.attrs["scale"]
@@ -105,3 +106,17 @@ def test_pulses_are_drawn_from_their_ranges():
         assert low <= drawn.min() < low + 0.02 * (high - low)
         assert high - 0.02 * (high - low) < drawn.max() <= high
         assert abs(drawn.mean() - (low + high) / 2) < 0.05 * (high - low)
+
+
+def test_only_the_literal_wave_is_back_after_a_second():
+    """The mean over y consists of plane waves, which cross a domain of length 2 in 2/c seconds."""
+    for kind, periodic in ((WaveOptions, False), (LiteralWaveOptions, True)):
+        recorded = simulate(kind(resolution=12, num_train=2, num_test=1), Ensemble())
+        plane = recorded.u.mean("y").values
+        change = abs(plane[:, 4:] - plane[:, :-4]).max() / abs(plane).max()  # 4 · 0.25 s
+        assert (change < 1e-5) == periodic, change
+        assert periodic or change > 0.05
+
+
+def test_literal_options_differ_in_the_speed_only():
+    assert LiteralWaveOptions().model_dump() == WaveOptions(speed=2.0).model_dump()

@@ -45,7 +45,9 @@ def load_benchmark(name: str, **options: Any) -> datasets.Benchmark:
 
 
 def _add_generator(name: str) -> None:
-    @with_fields_of(datasets.BENCHMARKS[name].options)
+    problem = datasets.CATALOGUE[name]
+
+    @with_fields_of(problem.options)
     def command(as_json: Json = False, **options: Any) -> None:
         benchmark = load_benchmark(name, **options)
         if as_json:
@@ -68,14 +70,14 @@ def _add_generator(name: str) -> None:
             ],
         )
 
-    command.__doc__ = f"{datasets.BENCHMARKS[name].title}."
+    command.__doc__ = f"{problem.title}.\n\n{problem.note}"
     generate_app.command(name)(command)
     for alias, full in ALIASES.items():
         if full == name:
             generate_app.command(alias, hidden=True)(command)
 
 
-for _name in datasets.BENCHMARKS:
+for _name in datasets.CATALOGUE:
     _add_generator(_name)
 
 

@@ -1,7 +1,8 @@
-"""The three benchmark problems of the paper, each simulated here and cached with checksums."""
+"""The paper's three benchmark problems, simulated here and cached with checksums."""
 
 from smore.datasets.catalogue import (
     BENCHMARKS,
+    CATALOGUE,
     Benchmark,
     generate,
     load,
@@ -16,6 +17,7 @@ from smore.datasets.wave import WaveOptions
 
 __all__ = [
     "BENCHMARKS",
+    "CATALOGUE",
     "Benchmark",
     "NavierStokesOptions",
     "Options",

@@ -1,6 +1,10 @@
-"""The Navier-Stokes benchmark: forced two-dimensional turbulence on the unit torus."""
+"""The Navier-Stokes benchmark: forced two-dimensional turbulence on a torus."""
 
-from smore.datasets.navier_stokes.benchmark import NavierStokesOptions, simulate
+from smore.datasets.navier_stokes.benchmark import (
+    LiteralNavierStokesOptions,
+    NavierStokesOptions,
+    simulate,
+)
 from smore.datasets.navier_stokes.vorticity import VorticityEquation
 
-__all__ = ["NavierStokesOptions", "VorticityEquation", "simulate"]
+__all__ = ["LiteralNavierStokesOptions", "NavierStokesOptions", "VorticityEquation", "simulate"]

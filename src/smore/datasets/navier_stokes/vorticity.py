@@ -1,4 +1,4 @@
-"""The two-dimensional vorticity equation on the unit torus, pseudo-spectral in space."""
+"""The two-dimensional vorticity equation on a square torus, pseudo-spectral in space."""
 
 import numpy as np
 from ducc0.fft import c2r, r2c
@@ -11,7 +11,7 @@ AXES = (-2, -1)
 
 
 class VorticityEquation:
-    """∂ω/∂t = -v·∇ω + ν Δω + f,   v = (∂ψ/∂y, -∂ψ/∂x),   Δψ = -ω,   x ∈ [0, 1)².
+    """∂ω/∂t = -v·∇ω + ν Δω + f,   v = (∂ψ/∂y, -∂ψ/∂x),   Δψ = -ω,   on a torus of side L.
 
     The state is a spectrum: real-FFT coefficients (..., resolution, resolution // 2 + 1) of any
     number of vorticity fields, truncated to |k| < resolution/3 along each axis (the 2/3 rule), so
@@ -21,15 +21,18 @@ class VorticityEquation:
         resolution: grid points per axis.
         viscosity: ν.
         forcing: f at the grid points, (resolution, resolution).
+        length: L.
     """
 
-    def __init__(self, resolution: int, viscosity: float, forcing: Array) -> None:
+    def __init__(
+        self, resolution: int, viscosity: float, forcing: Array, length: float = 1.0
+    ) -> None:
         self.resolution = resolution
         self.viscosity = viscosity
         index_x = np.fft.fftfreq(resolution, 1 / resolution)[:, None]
         index_y = np.fft.rfftfreq(resolution, 1 / resolution)[None, :]
         self.kept = np.maximum(abs(index_x), index_y) < resolution / 3
-        kx, ky = 2 * np.pi * index_x, 2 * np.pi * index_y
+        kx, ky = 2 * np.pi / length * index_x, 2 * np.pi / length * index_y
         self.squared_wavenumber = kx**2 + ky**2
         stream = self.kept / np.where(self.squared_wavenumber == 0, np.inf, self.squared_wavenumber)
         self._u_from_vorticity = 1j * ky * stream

@@ -1,7 +1,17 @@
 """The shallow-water benchmark: barotropically unstable jets on the rotating sphere."""
 
-from smore.datasets.shallow_water.benchmark import ShallowWaterOptions, simulate
+from smore.datasets.shallow_water.benchmark import (
+    LiteralShallowWaterOptions,
+    ShallowWaterOptions,
+    simulate,
+)
 from smore.datasets.shallow_water.equations import ShallowWaterEquations
 from smore.datasets.shallow_water.sphere import Sphere
 
-__all__ = ["ShallowWaterEquations", "ShallowWaterOptions", "Sphere", "simulate"]
+__all__ = [
+    "LiteralShallowWaterOptions",
+    "ShallowWaterEquations",
+    "ShallowWaterOptions",
+    "Sphere",
+    "simulate",
+]
