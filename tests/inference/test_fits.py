@@ -5,7 +5,14 @@ import torch
 
 from smore.data import Block
 from smore.decoder import Basis, Decoder, FilterNetwork
-from smore.inference import LatentPrior, adam, least_squares, normal_equations, posterior
+from smore.inference import (
+    LatentPrior,
+    NormalEquations,
+    adam,
+    least_squares,
+    normal_equations,
+    posterior,
+)
 
 SNAPSHOTS, CHANNELS, DIM, POINTS = 5, 2, 4, 17
 NOISE = torch.tensor([0.3, 0.05], dtype=torch.float64)
@@ -115,6 +122,25 @@ def test_posterior_is_gaussian_conditioning(kind):
         assert float(found.log_evidence[snapshot]) == pytest.approx(likely, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["full", "masked", "few points"])
+def test_what_an_estimated_prior_leaves_open_is_larger_than_it_says(kind):
+    """Of C = F S Fᵀ the part F S² Fᵀ grows by n (n - 1) / (n - q - 1)², the rest is noise."""
+    equations, known = one_problem(random_decoder(), random_block(kind)), random_prior()
+    certain = posterior(equations, known, NOISE)
+    found = posterior(equations, LatentPrior(known.mean, known.factor, count=20), NOISE)
+    torch.testing.assert_close(found.mean, certain.mean)
+    covariances = certain.covariance.expand(SNAPSHOTS, -1, -1)
+    for snapshot, covariance in enumerate(covariances):
+        inverse = torch.linalg.inv(known.factor)
+        share = inverse @ covariance @ inverse.T
+        growth = 20 * 19 / (20 - float(certain.determined[snapshot]) - 1) ** 2
+        open_part = known.factor @ share @ share @ known.factor.T
+        torch.testing.assert_close(
+            found.covariance.expand(SNAPSHOTS, -1, -1)[snapshot],
+            covariance + (growth - 1) * open_part,
+        )
+
+
 def test_no_observations_leave_the_prior():
     prior = random_prior()
     found = posterior(one_problem(random_decoder(), random_block("nothing")), prior, NOISE)
@@ -177,6 +203,23 @@ def test_least_squares_is_the_smallest_minimiser(kind):
         else:
             expected = torch.zeros(CHANNELS * DIM, dtype=torch.float64)
         torch.testing.assert_close(fitted[snapshot].flatten(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-10, 1.0, 1e10])
+def test_least_squares_leaves_out_what_is_seen_a_millionth_as_well_as_the_rest(size):
+    """Modes of lengths 1, 1.2e-6 and 0.8e-6, all of the same shape otherwise, of any size."""
+    lengths = size * torch.tensor([1.0, 1.2e-6, 0.8e-6], dtype=torch.float64)
+    ones = torch.ones(1, 1, dtype=torch.float64)
+    equations = NormalEquations(
+        snapshots=torch.tensor([0]),
+        gram=lengths.square().diag()[None],
+        pattern=torch.zeros(1, 1, dtype=torch.int64),
+        moment=lengths.view(1, 1, 3),
+        energy=3 * ones,
+        count=3 * ones,
+    )
+    found = least_squares(equations)[0, 0]
+    torch.testing.assert_close(found * lengths, torch.tensor([1.0, 1.0, 0.0]).double())
 
 
 @pytest.mark.parametrize("kind", ["full", "masked"])

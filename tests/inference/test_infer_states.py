@@ -172,6 +172,30 @@ def test_adam_takes_the_papers_thousand_steps_of_a_hundredth_unless_told(decoder
     assert torch.equal(fewer.mean, adam(equations[0], 3, 0.1))
 
 
+def test_snapshots_of_one_block_find_their_rows_in_any_order(decoder, prior):
+    """With gaps of their own; two priors, so that each may have another one."""
+    priors = [prior, LatentPrior(prior.mean, 0.5 * prior.factor)]
+
+    def inferred(data, num):
+        equations = normal_equations(decoder, [data])
+        return infer_states(equations, torch.zeros(num), priors=priors, noise=NOISE)
+
+    data = block([2, 0, 1], 5, True, 5)
+    together = inferred(data, 3)
+    for position, snapshot in enumerate([2, 0, 1]):
+        single = inferred(alone(data, position), 1)
+        for name in ("mean", "determined", "prior_share", "residual", "num_values"):
+            found, expected = getattr(together, name)[snapshot], getattr(single, name)[0]
+            torch.testing.assert_close(found, expected, msg=name)
+        torch.testing.assert_close(together.covariance_of(snapshot), single.covariance_of(0))
+
+
+def test_states_that_were_observed_alike_share_one_covariance(decoder, prior):
+    equations = normal_equations(decoder, [block([0, 1, 2], 9, False, 5)])
+    state = infer_states(equations, torch.zeros(3), priors=[prior, prior], noise=NOISE)
+    assert state.covariance.shape == (1, CHANNELS * DIM, CHANNELS * DIM)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_prior_share_is_the_variance_left_over_the_variance_before(decoder, prior, masked):
     data = block([1, 0], 2, masked, 5)

@@ -172,3 +172,37 @@ def test_the_estimate_divides_by_the_values_that_are_to_spare():
     found, _ = estimate_noise([equations], least, least)
     left = equations.squared_residual(least_squares(equations)).sum(0)
     torch.testing.assert_close(found, left / (equations.count - DIM).sum(0))
+
+
+def test_a_channel_that_was_not_observed_changes_nothing():
+    latents, block = problem(smooth, masked=True)
+    block.observed[:, 0] = False
+    block = block.with_mask(block.observed)
+    without = noise_variance(
+        [each.select(torch.arange(1, SNAPSHOTS)) for each in normal_equations(decoder(), [block])],
+        latents,
+    )
+    found = noise_variance(normal_equations(decoder(), [block]), latents)
+    assert float(found[0]) == pytest.approx(float(without[0]))
+    assert found.isfinite().all()
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e5])
+def test_the_size_of_modes_does_not_matter(size):
+    """Nor do modes that see nothing: two of four are combinations of the others."""
+    latents, block = problem(smooth)
+    small, usual = decoder(), decoder()
+    with torch.no_grad():
+        for network, factor in ((usual, 1.0), (small, size)):
+            for modulation in network.modulations:
+                modulation[:, 2:] = modulation[:, :2]
+                modulation.mul_(factor)
+    least = torch.full((CHANNELS,), 1e-10, dtype=torch.float64)
+    expected, found = (normal_equations(each, [block]) for each in (usual, small))
+    torch.testing.assert_close(
+        noise_variance(found, latents / size), noise_variance(expected, latents)
+    )
+    told, as_before = (estimate_noise(each, least, least)[0] for each in (found, expected))
+    torch.testing.assert_close(told, as_before)
+    residual = found[0].squared_residual(least_squares(found[0])).sum(0)
+    torch.testing.assert_close(told, residual / (SNAPSHOTS * (POINTS - 2)))  # rank two
