@@ -48,13 +48,15 @@ def test_decoded_forecasts_of_smore_score_what_evaluate_says():
 
 
 def ragged(masked):
-    """Sequences of different lengths on the same points, with channels of different size."""
+    """Sequences of different lengths on the same points, with channels of different size.
+
+    `masked` says how many of them have gaps.
+    """
     random = np.random.default_rng(0)
     lengths = [5, 2, 4]
     fields = [random.normal(2, 1, size=(t, 2, 7)) * [[1.0], [300.0]] for t in lengths]
-    if masked:
-        for values in fields:
-            values[random.uniform(size=values.shape) < 0.3] = np.nan
+    for values in fields[:masked]:
+        values[random.uniform(size=values.shape) < 0.3] = np.nan
     coords = random.uniform(size=(7, 2))
     times = [np.arange(float(t)) for t in lengths]
     return Trajectories.from_arrays(fields, [coords] * 3, times, missing="mask"), fields
@@ -72,7 +74,7 @@ def literal(fields, predict, steps, variance=(1.0, 1.0)):
     return np.nanmean(errors)
 
 
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("masked", [0, 1, 3])
 def test_every_number_is_a_mean_over_values(masked):
     data, fields = ragged(masked)
     random = np.random.default_rng(1)
