@@ -104,6 +104,8 @@ def test_without_results_nothing_was_run(text):
     assert "**Stability.** not run" in page
     assert "**Sparse initialisation.** not run" in page
     assert cells(page, "## Stability", "FULL")[5:] == [
+        "not run (3.90e-2)",
+        "not run (4.97e-3)",
         "not run (2.00e-3)",
         "not run (1.92e-3)",
         "not run (2.34e-3)",
@@ -219,6 +221,8 @@ def test_what_beats_what_at_equal_cost(results, text):
 
 def test_stability_is_told_by_dimension(results, text):
     rows = [
+        stability_row("navier-stokes", "FULL", 10, 7.594e-2),
+        stability_row("navier-stokes", "FULL", 10, 7.994e-2, seed=2),
         stability_row("navier-stokes", "FULL", 50, 4e-3),
         stability_row("navier-stokes", "FULL", 100, 5e-3),
         stability_row("shallow-water", "FULL", 100, 1e-3),
@@ -230,6 +234,8 @@ def test_stability_is_told_by_dimension(results, text):
     assert cells(page, "### navier-stokes\n\nEpochs", "FULL") == [
         "FULL",
         *["on"] * 4,
+        "7.79e-2 ± 2.83e-3 (3.90e-2, 2x)",
+        "not run (4.97e-3)",
         "4.00e-3 (2.00e-3, 2x)",
         "not run (1.92e-3)",
         "5.00e-3 (2.34e-3, 2.14x)",

@@ -1,17 +1,20 @@
 """The stability study: which switches are which, and what becomes of a run that diverges."""
 
+import json
 import math
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
 from smore import SMORE
+from smore.cli import reproduce
 from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
 from smore.experiments import stability_table
+from smore.experiments.claims import STABILITY_CLAIMS
 from smore.experiments.reproduction import work_through
 from smore.experiments.stability_table import (
     CONFIGURATIONS,
-    STABILITY_CLAIMS,
     configured,
     stability_ledger,
     stability_measure,
@@ -63,10 +66,10 @@ def error_of(**changes):
 def test_ten_configurations_at_the_largest_dimension_three_elsewhere():
     runs = stability_runs(["navier-stokes", "shallow-water"], 1)
     told = [(run.dataset, run.variant["latent_dim"], run.variant["configuration"]) for run in runs]
-    assert len(set(told)) == len(told) == 2 * (3 + 3 + 10)
-    few = {"OFF", "FULL", "FULL without low rank"}
-    for dataset in ("navier-stokes", "shallow-water"):
-        for latent_dim, expected in ((50, few), (70, few), (100, set(CONFIGURATIONS))):
+    assert len(set(told)) == len(told) == (4 * 3 + 10) + (2 * 3 + 10)
+    few, every = {"OFF", "FULL", "FULL without low rank"}, set(CONFIGURATIONS)
+    for dataset, smaller in (("navier-stokes", (10, 30, 50, 70)), ("shallow-water", (50, 70))):
+        for latent_dim, expected in [*((p, few) for p in smaller), (100, every)]:
             assert {name for *where, name in told if where == [dataset, latent_dim]} == expected
     assert len({run.key for run in runs}) == len(runs)
     assert {run.recipe for run in runs} == {"paper"}
@@ -76,6 +79,25 @@ def test_the_whole_table_has_ten_configurations_everywhere():
     runs = stability_runs(["shallow-water"], 1, whole=True)
     told = [(run.variant["latent_dim"], run.variant["configuration"]) for run in runs]
     assert told == [(p, name) for p in (50, 70, 100) for name in CONFIGURATIONS]
+
+
+def test_the_papers_whole_grid_is_eighty_cells_of_three_seeds():
+    runs = stability_runs(["navier-stokes", "shallow-water"], 3, whole=True)
+    assert len({run.key for run in runs}) == len(runs) == 3 * 10 * (5 + 3)
+    assert {run.seed for run in runs} == {0, 1, 2}
+    cells = {(run.dataset, run.variant["configuration"], run.variant["latent_dim"]) for run in runs}
+    assert cells == set(STABILITY_CLAIMS)
+
+
+def test_latent_dimensions_can_be_chosen_where_the_paper_has_them():
+    both = ["navier-stokes", "shallow-water"]
+    runs = stability_runs(both, 1, latent_dims=[30, 70])
+    there = {(run.dataset, run.variant["latent_dim"]) for run in runs}
+    assert there == {("navier-stokes", 30), ("navier-stokes", 70), ("shallow-water", 70)}
+    with pytest.raises(SettingsError, match=r"50, 70, 100 on shallow-water; got 10, 20"):
+        stability_runs(["shallow-water"], 1, latent_dims=[20, 10])
+    with pytest.raises(SettingsError, match=r"10, 30, 50, 70, 100 on navier-stokes; .*; got 20"):
+        stability_runs(both, 1, latent_dims=[20, 10])
 
 
 def test_configurations_are_the_papers_ten():
@@ -98,6 +120,8 @@ def test_configurations_are_the_papers_ten():
 @pytest.mark.parametrize(
     ("dataset", "name", "latent_dim", "rank"),
     [
+        ("navier-stokes", "ns-lrlq", 10, 1),
+        ("navier-stokes", "ns-lrlq", 30, 5),
         ("navier-stokes", "ns-lrlq", 50, 8),
         ("navier-stokes", "ns-lrlq", 70, 11),
         ("navier-stokes", "ns-lrlq", 100, 16),
@@ -162,6 +186,45 @@ def test_claims_have_the_papers_non_finite_epochs():
         for (dataset, *_), claim in STABILITY_CLAIMS.items()
         if dataset == "navier-stokes"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "small", "middle"),
+    [("OFF", 3.139e-2, 4.432e-3), ("clip only", 3.087e-2, 4.441e-3), ("FULL", 3.897e-2, 4.970e-3)],
+)
+def test_claims_for_few_latents_are_the_appendixs(name, small, middle):
+    claims = [STABILITY_CLAIMS["navier-stokes", name, p].full_mse for p in (10, 30)]
+    assert claims == pytest.approx([small, middle], rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_runs_few_latents_of_every_seed_in_rows_of_their_own(monkeypatch, tmp_path):
+    benchmark = SimpleNamespace(train=TRAIN.to_xarray(), test=TEST.to_xarray())
+    monkeypatch.setattr("smore.datasets.load", lambda name: benchmark)
+    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
+
+    def smaller(*which):  # but for the decoder what the command trains
+        return configured(*which).replace(hidden_dim=8, num_hidden=1, final_fit_steps=5)
+
+    monkeypatch.setattr(stability_table, "configured", smaller)
+    asked = ["stability", "--dataset", "ns", "--latent-dim", "10", "--epochs", "2", "--json"]
+    asked += ["--results", str(tmp_path)]
+    first = json.loads(CliRunner().invoke(reproduce.app, [*asked, "--seeds", "2"]).stdout)
+    result = CliRunner().invoke(reproduce.app, [*asked, "--seeds", "3"])
+    rows = json.loads(result.stdout)
+    assert rows[:6] == first  # which were not run again
+    assert "has 6 of 9 rows already" in result.stderr
+    told = [(row["configuration"], row["seed"]) for row in rows]
+    names = ("OFF", "FULL", "FULL without low rank")
+    assert told == [(name, seed) for seed in range(3) for name in names]
+    full = [row for row in rows if row["configuration"] == "FULL"]
+    assert {(row["latent_dim"], row["rank"], row["epochs_run"]) for row in full} == {(10, 1, 2)}
+    assert [row["paper_full_mse"] for row in full] == pytest.approx([3.897e-2] * 3)
+    assert len({row["full_mse"] for row in full}) == 3
+    settings = smaller("navier-stokes", "FULL", 10).replace(epochs=2, seed=2)
+    model = SMORE.from_settings(settings).fit(TRAIN.leading(10), progress=False)
+    expected = model.evaluate(TEST, method="adam").full_mse
+    assert full[2]["full_mse"] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore")

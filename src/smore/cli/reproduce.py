@@ -20,6 +20,7 @@ from smore.experiments.capacity_table import (
     capacity_ledger,
     capacity_measure,
 )
+from smore.experiments.claims import STABILITY_DIMS
 from smore.experiments.page import write_page
 from smore.experiments.pointwise_table import DATASET as POINTWISE_DATASET
 from smore.experiments.pointwise_table import DEFAULT_EPOCHS as POINTWISE_EPOCHS
@@ -50,7 +51,6 @@ from smore.experiments.stability_table import DATASETS as STABILITY_DATASETS
 from smore.experiments.stability_table import (
     DEFAULT_EPOCHS,
     EVERYWHERE,
-    LATENT_DIMS,
     PAPER_EPOCHS,
     stability_ledger,
     stability_measure,
@@ -72,6 +72,14 @@ app = typer.Typer(
 )
 
 RESULTS = Path("experiments/results")
+
+
+def _dims() -> str:
+    """The paper's latent dimensions, in words."""
+    return "; ".join(
+        f"{', '.join(map(str, dims))} ({name})" for name, dims in STABILITY_DIMS.items()
+    )
+
 
 Datasets = Annotated[
     list[str] | None, typer.Option("--dataset", help="A benchmark; may be repeated; default: all.")
@@ -139,18 +147,25 @@ def stability(
         bool,
         typer.Option(
             "--whole",
-            help=f"All ten configurations at every latent dimension; default: all at "
-            f"{LATENT_DIMS[-1]}, elsewhere {', '.join(EVERYWHERE)}.",
+            help="All ten configurations at every latent dimension; default: all at the largest, "
+            f"elsewhere {', '.join(EVERYWHERE)}.",
         ),
     ] = False,
+    latent_dim: Annotated[
+        list[int] | None,
+        typer.Option(help=f"Some of {_dims()}; may be repeated; default: all."),
+    ] = None,
     results: Results = RESULTS,
     as_json: Json = False,
 ) -> None:
     """SMORE-LRLQ with its four mechanisms on and off: ten configurations over latent dimension."""
-    runs = stability_runs(_benchmarks(dataset, STABILITY_DATASETS), seeds, whole=whole)
+    names = _names(dataset, STABILITY_DATASETS)
+    runs = stability_runs(names, seeds, whole=whole, latent_dims=latent_dim)
+    _simulate(names)
     ledger = stability_ledger(results)
     rows = _work(ledger, runs, stability_measure(ledger, epochs))
-    columns = {"configuration": "configuration", "latent_dim": "p", "full_mse": "full"}
+    columns = {"configuration": "configuration", "latent_dim": "p", "seed": "seed"}
+    columns |= {"full_mse": "full"}
     columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
     columns |= {"paper_first_non_finite_epoch": "paper"}
     _show(rows, columns, draw_stability(results), as_json)
@@ -259,12 +274,21 @@ def _model_file(text: str) -> tuple[str, Path]:
 
 def _benchmarks(given: Sequence[str] | None, known: Collection[str]) -> list[str]:
     """The benchmarks asked for by full name, simulated before any clock starts."""
-    names = _chosen(
-        None if given is None else [datasets.resolve(name) for name in given], known, "--dataset"
-    )
+    names = _names(given, known)
+    _simulate(names)
+    return names
+
+
+def _names(given: Sequence[str] | None, known: Collection[str]) -> list[str]:
+    """The benchmarks asked for by full name."""
+    full = None if given is None else [datasets.resolve(name) for name in given]
+    return _chosen(full, known, "--dataset")
+
+
+def _simulate(names: Sequence[str]) -> None:
+    """Have the benchmarks in the cache."""
     for name in names:
         load_benchmark(name)
-    return names
 
 
 def _chosen(given: Sequence[str] | None, known: Collection[str], option: str) -> list[str]:

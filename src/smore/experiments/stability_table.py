@@ -17,7 +17,8 @@ from pathlib import Path
 
 from smore import datasets
 from smore.data import Trajectories
-from smore.errors import DivergenceError
+from smore.errors import DivergenceError, SettingsError
+from smore.experiments.claims import STABILITY_CLAIMS, STABILITY_DIMS
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
 from smore.experiments.resumable_fit import resumable_fit
 from smore.experiments.rollout_table import HORIZON, paper_preset
@@ -28,8 +29,7 @@ NAME = "stability"
 PAPER_EPOCHS = 10_000
 # From epoch 687 on training is a plain rollout (0.99 · 0.99^epoch < 1e-3): fewer never see that.
 DEFAULT_EPOCHS = 1000
-DATASETS = ("navier-stokes", "shallow-water")
-LATENT_DIMS = (50, 70, 100)
+DATASETS = tuple(STABILITY_DIMS)
 # Unless all are asked for, all configurations are run at the largest dimension, these everywhere.
 EVERYWHERE = ("FULL", "OFF", "FULL without low rank")
 
@@ -55,65 +55,6 @@ CONFIGURATIONS = {
     "FULL without penalties": Mechanisms(cons=False, eig=False, clip=True, low_rank=True),
     "FULL without clip": Mechanisms(cons=True, eig=True, clip=False, low_rank=True),
     "FULL without low rank": Mechanisms(cons=True, eig=True, clip=True, low_rank=False),
-}
-
-# The paper's appendix, in the order of CONFIGURATIONS, at p = 50, 70, 100: best full-window error
-# on the test set within 10,000 epochs, times 1e3. (Its main text has 0.63, 0.64, 0.63 and 5.6 for
-# shallow water at p = 100, where the appendix has FULL 0.73, 0.74, 0.73 and 5.5.)
-_ERRORS = {
-    "navier-stokes": (
-        (1.966, 3.226, 7.215),
-        (2.921, 4.141, 6.708),
-        (1.959, 3.351, 5.102),
-        (2.845, 4.097, 7.018),
-        (1.939, 2.295, 4.532),
-        (2.635, 2.887, 4.161),
-        (2.003, 1.923, 2.337),
-        (2.922, 2.509, 3.475),
-        (2.321, 1.902, 2.796),
-        (2.658, 3.271, 5.191),
-    ),
-    "shallow-water": (
-        (0.8614, 2.360, 4.069),
-        (0.8574, 2.757, 3.397),
-        (0.8603, 2.699, 3.427),
-        (0.8464, 2.953, 3.240),
-        (0.8843, 2.669, 5.313),
-        (0.9120, 0.7832, 0.7305),
-        (0.9301, 0.7845, 0.7274),
-        (0.9330, 0.7833, 0.7382),
-        (0.9088, 0.7793, 0.7273),
-        (0.8709, 2.538, 5.480),
-    ),
-}
-# First non-finite epoch on shallow water; the paper saw none on Navier-Stokes.
-_NON_FINITE = {
-    "OFF": (8111, 200, 100),
-    "cons only": (None, 147, 142),
-    "eig only": (8100, 227, 135),
-    "penalties only": (None, 150, 146),
-    "clip only": (7162, 158, 100),
-    "FULL without low rank": (None, 160, 137),
-}
-
-
-@dataclass(frozen=True)
-class StabilityClaim:
-    """What the paper has after 10,000 epochs."""
-
-    full_mse: float
-    first_non_finite_epoch: int | None
-
-
-# By benchmark, configuration and latent dimension.
-STABILITY_CLAIMS = {
-    (dataset, name, latent_dim): StabilityClaim(
-        errors[number] / 1e3,
-        _NON_FINITE.get(name, (None,) * 3)[number] if dataset == "shallow-water" else None,
-    )
-    for dataset, rows in _ERRORS.items()
-    for name, errors in zip(CONFIGURATIONS, rows, strict=True)
-    for number, latent_dim in enumerate(LATENT_DIMS)
 }
 
 
@@ -149,16 +90,44 @@ class StabilityFigures:
 COLUMNS = tuple(column.name for column in fields(StabilityFigures))
 
 
-def stability_runs(names: Sequence[str], num_seeds: int, *, whole: bool = False) -> list[Run]:
-    """All configurations at the largest latent dimension; with `whole` everywhere, else three."""
+def stability_runs(
+    names: Sequence[str],
+    num_seeds: int,
+    *,
+    whole: bool = False,
+    latent_dims: Sequence[int] | None = None,
+) -> list[Run]:
+    """All configurations at the largest latent dimension; with `whole` everywhere, else three.
+
+    Args:
+        names: benchmarks.
+        num_seeds: seeds are counted from 0.
+        whole: all configurations at every latent dimension.
+        latent_dims: those to run, where the paper has them; by default all.
+
+    Raises:
+        SettingsError: a latent dimension that none of the benchmarks has.
+    """
+    _require_dims(names, latent_dims or ())
     return [
         stability_run(dataset, name, latent_dim, seed)
         for seed in range(num_seeds)
         for dataset in names
-        for latent_dim in LATENT_DIMS
+        for latent_dim in STABILITY_DIMS[dataset]
+        if latent_dims is None or latent_dim in latent_dims
         for name in CONFIGURATIONS
-        if whole or latent_dim == LATENT_DIMS[-1] or name in EVERYWHERE
+        if whole or latent_dim == STABILITY_DIMS[dataset][-1] or name in EVERYWHERE
     ]
+
+
+def _require_dims(names: Sequence[str], latent_dims: Sequence[int]) -> None:
+    there = {name: STABILITY_DIMS[name] for name in names}
+    unknown = set(latent_dims).difference(*there.values())
+    if unknown:
+        told = "; ".join(f"{', '.join(map(str, dims))} on {name}" for name, dims in there.items())
+        raise SettingsError(
+            f"the paper's latent dimensions are {told}; got {', '.join(map(str, sorted(unknown)))}"
+        )
 
 
 def stability_run(dataset: str, configuration: str, latent_dim: int, seed: int) -> Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from smore.experiments.claims import STABILITY_CLAIMS, STABILITY_DIMS
 from smore.experiments.page.markdown import epochs_of
 from smore.experiments.reproduction import Row, read_rows
 from smore.experiments.stability_table import (
     DATASETS,
     EVERYWHERE,
-    LATENT_DIMS,
     NAME,
     PAPER_EPOCHS,
-    STABILITY_CLAIMS,
 )
 from smore.plotting.panels import save_figure
 
@@ -112,11 +111,12 @@ def stability_figure(measured: Mapping[str, Dots], titles: Mapping[str, str]) ->
     panels = figure.subplots(1, len(measured), squeeze=False)[0]
     for axes, (dataset, dots) in zip(panels, measured.items(), strict=True):
         axes.set_yscale("log")
-        _draw(axes, claimed_dots(dataset), BESIDE, FAINT)
-        _draw(axes, dots, 0.0, 1.0)
-        axes.set_xticks(range(len(LATENT_DIMS)), [f"p = {each}" for each in LATENT_DIMS])
+        dims = STABILITY_DIMS[dataset]
+        _draw(axes, claimed_dots(dataset), dims, BESIDE, FAINT)
+        _draw(axes, dots, dims, 0.0, 1.0)
+        axes.set_xticks(range(len(dims)), [f"p = {each}" for each in dims])
         axes.tick_params(axis="x", length=0)
-        for between in range(1, len(LATENT_DIMS)):
+        for between in range(1, len(dims)):
             axes.axvline(between - 0.5, color="0.85", lw=0.8, zorder=0)
         axes.set_title(titles[dataset], fontsize=10)
     panels[0].set_ylabel("mean squared error, full window")
@@ -124,13 +124,13 @@ def stability_figure(measured: Mapping[str, Dots], titles: Mapping[str, str]) ->
     return figure
 
 
-def _draw(axes: Axes, dots: Dots, shift: float, alpha: float) -> None:
+def _draw(axes: Axes, dots: Dots, dims: Sequence[int], shift: float, alpha: float) -> None:
     """Each configuration in its own place beside every latent dimension."""
     places = len(STYLES) - 1
     for number, (name, style) in enumerate(STYLES.items()):
         offset = SPREAD * (number / places - 0.5) + shift
         line = ":" if name in EVERYWHERE else ""
-        here = {LATENT_DIMS.index(p) + offset: dot for p, dot in sorted(dots.get(name, {}).items())}
+        here = {dims.index(p) + offset: dot for p, dot in sorted(dots.get(name, {}).items())}
         finite = {x: dot.error for x, dot in here.items() if math.isfinite(dot.error)}
         axes.plot(list(finite), list(finite.values()), ms=5, lw=1.2, ls=line, alpha=alpha, **style)
         for x, dot in here.items():
