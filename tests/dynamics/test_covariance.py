@@ -98,6 +98,32 @@ def test_linear_covariances_are_those_of_all_errors_summed_up():
         torch.testing.assert_close(found[0, n], expected, rtol=1e-10, atol=1e-12)
 
 
+def test_steps_of_any_length_carry_state_and_error_as_one_linear_system():
+    """(e, η) -> (A e + ℓ η, φ^ℓ A η) plus noise (1 - φ^2ℓ) Q of η, ℓ in steps of the error."""
+    dynamics, zero = dynamics_of("linear"), torch.zeros(DIM, DIM, dtype=torch.float64)
+    error, first = StepError(random(DIM, DIM, seed=5), 0.6, STEP), random(DIM, DIM, seed=6)
+    lengths = [1.0, 0.5, 0.3, 0.9]
+    found = propagate(
+        dynamics,
+        random(1, DIM),
+        (first @ first.T)[None],
+        error,
+        [[STEP * length for length in lengths]],
+        "exact",
+    )
+    both = torch.block_diag(first @ first.T, error.covariance)
+    for output, length in enumerate(lengths, start=1):
+        step = torch.linalg.matrix_exp(length * STEP * dynamics.linear.detach())
+        memory = 0.6**length
+        identity = torch.eye(DIM, dtype=torch.float64)
+        moving = torch.cat(
+            [torch.cat([step, length * identity], 1), torch.cat([zero, memory * step], 1)]
+        )
+        both = moving @ both @ moving.T
+        both = both + torch.block_diag(zero, (1 - memory**2) * error.covariance)
+        torch.testing.assert_close(found[0, output], both[:DIM, :DIM])
+
+
 @pytest.mark.parametrize(("kind", "method"), METHODS)
 def test_small_errors_are_propagated_as_an_ensemble_shows(kind, method):
     dynamics, start = dynamics_of(kind), random(2, DIM, seed=8)
