@@ -36,7 +36,12 @@ from smore.presets import preset_settings
 from smore.settings import Settings
 from smore.stability.certificate import Certificate
 from smore.stability.decoder_constants import DecoderConstants, decoder_constants
-from smore.stability.forecast_bound import ForecastBound, forecast_bound
+from smore.stability.forecast_bound import (
+    ForecastBound,
+    StateError,
+    forecast_bound,
+    state_error,
+)
 from smore.stability.modes import DynamicModes, dynamic_modes
 from smore.surrogate import Noise, Surrogate
 from smore.training.checkpoints import EVERY_SECONDS
@@ -355,6 +360,21 @@ class SMORE:
         )
         constants = self.decoder_constants(trajectories.sequences[0].mesh)
         return forecast_bound(surrogate, trajectories, known, method, constants)
+
+    def state_error(self, observations: Data, *, method: FitMethod = "posterior") -> StateError:
+        """How far the states inferred from `observations` are from ideal ones, estimated.
+
+        Theorem 3 asks for the residual of the ideal state at the sensors. Without the truth on the
+        whole grid it is taken from what trajectories that were left out of training show;
+        `forecast_bound`, which has the truth, computes it.
+
+        Args:
+            observations: see `infer`.
+            method: see `infer`.
+        """
+        surrogate = self._fitted()
+        known = self.observations(observations)
+        return state_error(surrogate, known, surrogate.infer(known, method).mean, None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file."""

@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
+import torch
 
-from smore import SMORE
+from smore import SMORE, Trajectories
 from smore.errors import DataError
-from smore.stability.forecast_bound import l2_norms
+from smore.inference import normal_equations
+from smore.inference.fits import least_squares
+from smore.inference.observability import observabilities
+from smore.stability.forecast_bound import (
+    forecast_bound,
+    ideal_latents,
+    l2_norms,
+    residual_norms,
+)
 from waves import planted, trajectories
 
 DATA = trajectories(num_sequences=6, num_times=10, num_points=60)
@@ -29,6 +38,51 @@ def test_measured_errors_stay_below_the_bound(fitted, method, sensors):
     assert len(found.bound) == 10
 
 
+def old_sparse_error(surrogate, observations, states):
+    """What was taken for e_sparse before: twice the smallest residual at the sensors, and a gap."""
+    blocks = surrogate.blocks(surrogate.aligned(observations))
+    (equations,) = normal_equations(surrogate.decoder, blocks)
+    smallest = equations.squared_residual(least_squares(equations)).sum(1).sqrt()
+    found = equations.squared_residual(states).sum(1).sqrt()
+    seen = float(observabilities(surrogate.decoder, blocks).min())
+    return float(((2 * smallest + (found - smallest).clamp(min=0)) / seen).max())
+
+
+@pytest.mark.parametrize("method", ["posterior", "least-squares", "adam"])
+def test_few_sensors_anywhere_keep_their_bound_and_broke_the_old_one(fitted, method):
+    """p = 8 latents; masks of p to 3 p sensors. The ideal state is not the one that fits best."""
+    rng, surrogate = np.random.default_rng(1), fitted.surrogate_
+    ideal = ideal_latents(surrogate, surrogate.aligned(DATA))[::10]
+    constants, broken = fitted.decoder_constants(DATA.sequences[0].mesh), 0
+    for number in range(17):
+        count = 8 + number
+        seen = DATA.leading(1).at_points(rng.choice(60, count, replace=False))
+        found = forecast_bound(surrogate, DATA, seen, method, constants)
+        assert (found.measured <= found.bound).all()
+        states = fitted.infer(seen, method=method).mean
+        distance = float((states - ideal).flatten(1).norm(dim=1).max())
+        assert distance <= found.sparse_error
+        broken += distance > old_sparse_error(surrogate, seen, states)
+    # What a prior holds back shows as a gap, which hid the fault.
+    assert broken > 0 or method == "posterior"
+
+
+def test_noise_is_part_of_the_residuals(fitted):
+    rng = np.random.default_rng(2)
+    seen = DATA.leading(1).at_points(np.arange(0, 60, 3))
+    values = np.stack([each.fields for each in seen])
+    noisy = Trajectories.from_arrays(
+        values + 10 * rng.normal(size=values.shape),
+        seen.sequences[0].mesh.coords,
+        seen.sequences[0].times,
+        channels=seen.channels,
+    )
+    clean = fitted.forecast_bound(DATA, observations=seen, method="least-squares")
+    found = fitted.forecast_bound(DATA, observations=noisy, method="least-squares")
+    assert found.ideal_residual > 3 * clean.ideal_residual
+    assert (found.measured <= found.bound).all()
+
+
 def test_fewer_sensors_than_latents_bound_nothing(fitted):
     seen = DATA.leading(1).at_points(np.arange(5))
     found = fitted.forecast_bound(DATA, observations=seen)
@@ -43,6 +97,63 @@ def test_an_exact_model_has_next_to_no_error_and_a_bound_to_match():
     assert (found.measured <= found.bound).all()
     assert found.bound.max() < 1.0
     assert "6 sequences" in found.recursion.sample
+
+
+def test_the_bound_needs_the_ideal_residual_and_not_the_smallest_one(fitted):
+    """As many sensors as latents fit everything, and know nothing by it."""
+    seen = DATA.leading(1).at_points(np.arange(7, 15))
+    found = fitted.forecast_bound(DATA, observations=seen, method="least-squares")
+    assert found.fit_residual < 1e-4 * found.ideal_residual
+    expected = (found.fit_residual + found.ideal_residual) / found.observability
+    assert found.sparse_error <= expected * (1 + 1e-12)
+
+
+def test_residuals_are_those_of_decoded_values():
+    model = planted(DATA)
+    surrogate, rng = model.surrogate_, np.random.default_rng(5)
+    states = torch.as_tensor(rng.normal(size=(6, 2, surrogate.decoder.latent_dim)))
+    first = DATA.leading(1)
+    found = residual_norms(surrogate.decoder.double(), surrogate.blocks(first), states)
+    mesh = DATA.sequences[0].mesh
+    for number, sequence in enumerate(first):
+        decoded = surrogate.decode(states[number], mesh)
+        for channel in range(2):
+            misses = decoded[channel] - sequence.fields[0, channel]
+            assert float(found[number, channel]) == pytest.approx(np.linalg.norm(misses), rel=1e-5)
+
+
+def test_values_that_were_not_observed_count_neither_in_residuals_nor_in_errors(fitted):
+    fields = np.stack([each.fields for each in DATA])
+    fields[:, :, :, 50:] = np.nan
+    times, coords = DATA.sequences[0].times, DATA.sequences[0].mesh.coords
+    gappy = Trajectories.from_arrays(fields, coords, times, channels=DATA.channels, missing="mask")
+    found = fitted.forecast_bound(gappy, missing="mask")
+    assert np.isfinite(found.measured).all()
+    assert (found.measured <= found.bound).all()
+    fewer = fitted.forecast_bound(DATA, observations=DATA.leading(1).at_points(np.arange(50)))
+    assert found.fit_residual == pytest.approx(fewer.fit_residual, rel=1e-6)
+
+
+def test_without_the_truth_the_error_of_the_state_is_an_estimate(fitted):
+    seen = DATA.leading(1).at_points(np.arange(30))
+    found = fitted.state_error(seen)
+    assert found.estimated
+    variance = fitted.surrogate_.expected_noise
+    assert found.ideal_residual == pytest.approx(float((30 * variance).sum().sqrt()))
+    known = fitted.forecast_bound(DATA, observations=seen)
+    assert found.fit_residual == pytest.approx(known.fit_residual)
+    assert found.observability == known.observability
+    assert found.bound == pytest.approx(
+        (found.fit_residual + found.ideal_residual) / found.observability, rel=0.5
+    )
+
+
+def test_growth_is_proved_for_linear_dynamics_alone(fitted):
+    assert fitted.forecast_bound(DATA).proved
+    model = SMORE(dynamics="lrlq", rank=2, latent_dim=4, hidden_dim=16, decoder_steps=20)
+    found = model.fit(DATA, progress=False).forecast_bound(DATA)
+    assert not found.proved
+    assert not found.to_dict()["proved"]
 
 
 def test_l2_norms_are_weighted_sums_over_points_and_channels():

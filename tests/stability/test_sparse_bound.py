@@ -36,7 +36,7 @@ def places(num, seed=0):
 
 
 def recursion_of(a, b_roll):
-    return RolloutRecursion(a, b_roll, 1, 1, 1, "made up")
+    return RolloutRecursion(a, b_roll, 1, 1, 1, "made up", proved=False)
 
 
 def generator():
@@ -98,14 +98,31 @@ def test_observability_is_found_in_double_precision_whatever_the_decoder_has():
 
 
 @given(*(st.floats(0, 1e6) for _ in range(3)), st.floats(1e-6, 1e6))
-def test_sparse_error_is_its_formula(representation_error, noise, gap, seen):
-    expected = oracle.sparse_error(seen, representation_error, noise, gap)
-    assert sparse_error(seen, representation_error, noise, gap) == pytest.approx(expected)
+def test_sparse_error_of_the_largest_residuals_is_the_papers(beyond, noise, gap, seen):
+    expected = oracle.sparse_error(seen, beyond, noise, gap)
+    assert sparse_error(seen, beyond + noise + gap, beyond + noise) == pytest.approx(expected)
 
 
 def test_without_observability_the_error_is_unbounded():
     assert sparse_error(0.0, 0.0, 0.0) == math.inf
-    assert sparse_error(0.0, 1.0, 0.1, 0.2) == math.inf
+    assert sparse_error(0.0, 1.0, 0.1) == math.inf
+
+
+def test_any_state_is_within_the_sparse_error_of_any_other():
+    """However bad the fit, and whichever state is called ideal."""
+    sensors, rng = places(12), np.random.default_rng(0)
+    with torch.no_grad():
+        modes = network().basis(sensors).modes.numpy()
+    seen = observability(network(), sensors)
+    for _ in range(200):
+        ideal, fit, observed = rng.normal(size=4), rng.normal(size=4), rng.normal(size=12)
+        misses = [np.linalg.norm(modes @ state - observed) for state in (fit, ideal)]
+        distance = np.linalg.norm(fit - ideal)
+        assert distance <= sparse_error(seen, *misses)
+    # Along the direction that sensors see least, half-way between two states, it is reached.
+    weakest = np.linalg.svd(modes)[2][-1]
+    misses = np.linalg.norm(modes @ weakest / 2)
+    assert sparse_error(seen, misses, misses) == pytest.approx(1.0)
 
 
 def test_least_squares_recovers_the_state_within_the_sparse_error():
@@ -116,8 +133,14 @@ def test_least_squares_recovers_the_state_within_the_sparse_error():
     for _ in range(100):
         truth, beyond, noise = rng.normal(size=4), rng.normal(size=12), rng.normal(size=12)
         fit = np.linalg.lstsq(modes, modes @ truth + beyond + noise, rcond=None)[0]
-        bound = sparse_error(seen, np.linalg.norm(beyond), np.linalg.norm(noise))
+        observed = modes @ truth + beyond + noise
+        bound = sparse_error(
+            seen, np.linalg.norm(modes @ fit - observed), np.linalg.norm(beyond + noise)
+        )
         assert np.linalg.norm(fit - truth) <= bound
+        assert bound <= oracle.sparse_error(
+            seen, np.linalg.norm(beyond), np.linalg.norm(noise), 0.0
+        )
 
 
 @given(

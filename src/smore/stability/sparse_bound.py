@@ -1,11 +1,18 @@
 """From a few sensors to the error of a forecast (paper, Theorem "Sparse-to-rollout certificate").
 
-With sensors S the latent state is known to e_sparse = (2 (ε_sens + σ) + δ_opt) / c_S. If the latent
-error grows by no more than E_{n+1} <= a E_n + b_roll, the field is known to
+The fit α̂₀ and the ideal state α₀* miss the observed values y by ‖G(α̂₀) - y‖ and ‖G(α₀*) - y‖. G is
+affine, so the latent state is known to
+
+    ‖α̂₀ - α₀*‖ <= e_sparse = (‖G(α̂₀) - y‖ + ‖G(α₀*) - y‖) / c_S.
+
+The paper bounds the first residual by ε_sens + σ + δ_opt and the second by ε_sens + σ; measured
+ones are never larger, and need not know σ. The ideal state is that of the whole field: the smallest
+residual at the sensors says nothing about it. If the latent error grows by no more than
+E_{n+1} <= a E_n + b_roll, the field is known to
 
     ‖D(α̂_n) - u_n‖ <= ε_dec + L_D (aⁿ e_sparse + b_roll Σ_{l<n} aˡ).
 
-Sensors speak in normalised units, fields in the user's: ε_sens and σ are norms of normalised sensor
+Sensors speak in normalised units, fields in the user's: residuals are norms of normalised sensor
 values over all channels, ε_dec and L_D belong to the norm in which the field is wanted.
 """
 
@@ -20,6 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from smore.errors import DataError
+from smore.stability.lyapunov import EPSILON, SAFETY
 
 # The smallest perturbation, relative to the spread of the states: round-off is far below it.
 SMALLEST = 1e-4
@@ -29,20 +37,17 @@ NUM_TURNS = 10
 Step = Callable[[Tensor], Tensor]
 
 
-def sparse_error(
-    observability: float, representation_error: float, noise: float, optimality_gap: float = 0.0
-) -> float:
-    """e_sparse = (2 (ε_sens + σ) + δ_opt) / c_S (equation e_sparse_method); inf where c_S = 0.
+def sparse_error(observability: float, fit_residual: float, ideal_residual: float) -> float:
+    """e_sparse = (‖G(α̂₀) - y‖ + ‖G(α₀*) - y‖) / c_S; inf where c_S = 0.
 
     Args:
         observability: c_S.
-        representation_error: ε_sens, norm of the decoder's error at the sensors.
-        noise: σ, norm of the measurement noise.
-        optimality_gap: δ_opt, how far the fit's residual norm exceeds the smallest possible.
+        fit_residual: norm of what the inferred state misses of the observed values.
+        ideal_residual: that of the ideal state, the best fit on the whole grid.
     """
     if observability == 0:
         return float("inf")
-    return (2 * (representation_error + noise) + optimality_gap) / observability
+    return (fit_residual + ideal_residual) / observability
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class RolloutRecursion:
     Attributes:
         a: largest factor by which one step of the model moves a state and its neighbour apart.
         b_roll: largest defect of one step from an ideal state.
+        proved: whether a holds for every state, as the norm of a matrix does; else it was observed.
         num_pairs: pairs of consecutive ideal states.
         num_sequences: sequences they come from.
         horizon: steps in each of them.
@@ -64,6 +70,7 @@ class RolloutRecursion:
     num_sequences: int
     horizon: int
     sample: str
+    proved: bool
 
 
 def estimate_recursion(
@@ -99,7 +106,8 @@ def estimate_recursion(
     num_sequences, length, _ = trajectories.shape
     trajectories = trajectories.detach()
     if isinstance(step, Tensor):
-        growth = float(torch.linalg.matrix_norm(step.detach().double(), 2))
+        matrix = step.detach().double()
+        growth = float(torch.linalg.matrix_norm(matrix, 2)) * (1 + SAFETY * len(matrix) * EPSILON)
         defects = trajectories[:, :-1] @ step.detach().T - trajectories[:, 1:]
     else:
         growth = _growth(step, trajectories, generator, initial_error)
@@ -114,6 +122,7 @@ def estimate_recursion(
         num_sequences=num_sequences,
         horizon=length - 1,
         sample=f"{name}, {num_sequences} sequences, {steps}",
+        proved=isinstance(step, Tensor),
     )
 
 
