@@ -127,6 +127,13 @@ def test_two_values_of_one_quantity_are_refused():
         check_observations(observations(coords, fields), BOX)
 
 
+def test_two_values_are_told_whatever_is_repeated_after_them():
+    coords = [[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0]]
+    fields = [[1.0, 5.0, 2.0, 2.0], [0.0, 0.0, 0.0, 0.0]]
+    with pytest.raises(DataError, match=r"of 'u' .*sequence 0 has 1.0 and 5.0 at point 0 "):
+        check_observations(observations(coords, fields), BOX)
+
+
 def test_equal_values_and_different_quantities_may_be_repeated():
     nan = np.nan
     coords = [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [1.0, 2.0]]

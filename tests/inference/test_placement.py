@@ -206,6 +206,10 @@ def test_pivoting_stops_where_points_tell_less_than_the_noise():
     assert len(pivoted(candidates, root, 2)) == 2
     deaf = Candidates(modes, torch.full((CHANNELS,), 1e-6, dtype=torch.float64))
     assert pivoted(deaf, root, 10) == []
+    # As much as the noise is not more than it.
+    one = torch.ones(1, 1, dtype=torch.float64)
+    assert pivoted(Candidates(one, one[0]), one[None], 1) == []
+    assert pivoted(Candidates(1.01 * one, one[0]), one[None], 1) == [0]
 
 
 def test_pivoting_is_that_of_the_prior_weighted_modes_with_one_channel():
