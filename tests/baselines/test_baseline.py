@@ -9,6 +9,8 @@ import pytest
 from grids import noise, on_box
 
 from smore.baselines import Baseline, Budget
+from smore.baselines.operator_inference import OperatorInference
+from smore.baselines.pod_dmd import PODDMD
 from smore.errors import DataError, NotFittedError, SettingsError
 
 
@@ -18,7 +20,7 @@ class Persistence(Baseline):
     name = "persistence"
     num_parameters = 0
 
-    def _train(self, train, seed, budget, progress):
+    def _train(self, train, select_on, seed, budget, progress):
         return 0, "cpu"
 
     def _rollout(self, first, num_steps):
@@ -51,6 +53,13 @@ def test_forecast_comes_after_fit_and_with_the_same_channels():
         model.forecast(data.select_channels(["u1"]), 1)
     with pytest.raises(DataError, match="at least one step"):
         model.forecast(data, 0)
+
+
+@pytest.mark.parametrize("method", [PODDMD(3), OperatorInference(3)])
+def test_what_looks_at_the_data_once_has_nothing_to_select(method):
+    data = on_box(noise(2, 3, 1, 4, 4))
+    with pytest.raises(SettingsError, match="nothing to select; leave select_on out"):
+        method.fit(data, seed=0, epochs=1, select_on=data)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,22 @@ def test_it_equals_smore_with_mlp_dynamics():
     assert baseline.epochs_run == 7
 
 
+def weights(baseline):
+    surrogate = baseline.model_.surrogate_
+    return [*surrogate.decoder.parameters(), *surrogate.dynamics.parameters()]
+
+
+def test_it_selects_on_what_it_is_given_else_on_what_it_holds_out():
+    """The same weights, whether it holds trajectories out or is told to select on them."""
+    data, settings = trajectories(10), {"recipe": "paper", "evaluate_every": 2, "fit_steps": 5}
+    rest, held_out = data.split(0.1, 5)
+    alone = dino(**settings).fit(data, seed=5, epochs=7)
+    told = dino(**settings).fit(rest, seed=5, epochs=7, select_on=held_out)
+    assert all(map(torch.equal, weights(alone), weights(told)))
+    history = told.model_.surrogate_.description.training.history
+    assert [epoch for epoch, _ in history] == [1, 3, 5, 6]
+
+
 @pytest.mark.parametrize("dataset", ["wave", "navier-stokes", "shallow-water"])
 def test_sizes_are_those_of_the_paper(dataset):
     preset = next(

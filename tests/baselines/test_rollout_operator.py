@@ -12,7 +12,7 @@ from grids import advected, noise, on_box
 from torch import nn
 
 from smore import Trajectories
-from smore.baselines import FNO, RolloutOperator
+from smore.baselines import FNO, RolloutOperator, rollout_operator
 from smore.baselines.rollout_operator import accumulate_rollout_loss
 from smore.errors import DataError
 
@@ -136,6 +136,43 @@ def test_a_loss_that_turns_infinite_stops_and_the_last_good_weights_stay():
     network = model._network
     assert len(set(network.factors)) == 4
     assert network.factor.item() == network.factors[2]  # that of the last finite loss
+
+
+def test_the_weights_with_the_lowest_error_on_other_data_are_kept(monkeypatch):
+    """A factor of 2 that learns to be -1 forecasts ever worse what doubles."""
+    monkeypatch.setattr(rollout_operator, "EVALUATE_EVERY", 2)
+    judged = []
+    judge = rollout_operator._Best.judge
+
+    def spy(self):
+        judge(self)
+        judged.append({name: each.clone() for name, each in self.network.state_dict().items()})
+
+    monkeypatch.setattr(rollout_operator._Best, "judge", spy)
+    signs, powers = (np.power(np.float32(each), np.arange(6)) for each in (-1, 2))
+    train, other = (
+        on_box(each.reshape(6, 1, 1, 1) * noise(8, 1, 1, 8, 8)) for each in (signs, powers)
+    )
+    monkeypatch.setattr(Convolution, "build", lambda *_: FiniteFor(10**6))
+    model = Convolution(batch_size=4).fit(train, seed=0, epochs=7, select_on=other)
+    kept = {name: each.clone() for name, each in model._network.state_dict().items()}
+    truth = np.stack([sequence.fields for sequence in other])[:, 1:]
+    errors = []
+    for state in judged:
+        model._network.load_state_dict(state)
+        errors.append(np.square(model.forecast(other, 5) - truth).mean())
+    assert len(errors) == len(set(errors)) == 4  # after epochs 2, 4, 6 and 7
+    assert np.argmin(errors) == 0
+    assert all(torch.equal(kept[name], judged[0][name]) for name in kept)
+
+
+def test_to_select_does_not_change_the_training(monkeypatch):
+    monkeypatch.setattr(rollout_operator, "EVALUATE_EVERY", 1)
+    train = on_box(noise(8, 3, 1, 8, 8))
+    plain = Convolution().fit(train, seed=0, epochs=3)
+    monkeypatch.setattr(rollout_operator._Best, "restore", lambda self: None)
+    selecting = Convolution().fit(train, seed=0, epochs=3, select_on=on_box(noise(2, 4, 1, 8, 8)))
+    np.testing.assert_array_equal(plain.forecast(train, 2), selecting.forecast(train, 2))
 
 
 def test_advection_is_learned_well_enough_to_beat_persistence():

@@ -152,6 +152,30 @@ def test_a_line_has_claimed_measured_ratio_and_cost(results, text):
     ]
 
 
+def test_rows_of_one_protocol_stand_in_a_table_of_their_own(results, text):
+    last = {"selection": "end of training"}
+    test = {"selection": "test set (the paper's protocol)"}
+    rows = [
+        rollout_row("wave", "fno", "baseline", 0.02, **last),
+        rollout_row("wave", "smore-lrlq", "paper", 0.01, **test),
+    ]
+    write(results, "rollout", rows)
+    assert "the same protocol: not run." in text()
+    assert "All alike" not in text()
+    told = rollout_row("wave", "fno", "baseline", 0.08, **test)
+    write(results, "rollout", [*rows, told | {"key": f"{told['key']}_selection=test"}])
+    page = text()
+    assert "the same protocol: tables of their own below." in page
+    assert page.count("All alike") == 1
+    assert cells(page, "### wave", "FNO")[4] == f"2.00e-2 ({number(WAVE_FNO)}, 0.514x)"
+    alike = "All alike, test set (the paper's protocol):"
+    assert cells(page, alike, "FNO")[4] == f"8.00e-2 ({number(WAVE_FNO)}, 2.06x)"
+    assert cells(page, alike, "SMORE-LRLQ, paper")[4].startswith("1.00e-2 ")
+    assert "POD + DMD" not in page[page.index(alike) : page.index("### navier-stokes")]
+    glance = cells(page, "**Rollout.**", "FNO")[1]
+    assert glance == "0.514x, holds (17 of 5,000 epochs)"
+
+
 def test_the_lowest_errors_are_those_of_the_tables(results, text):
     rows = [
         rollout_row("wave", "smore-lrlq", "fast", 3e-3),

@@ -33,6 +33,7 @@ from smore.experiments.rollout_table import (
     rollout_measure,
     rollout_runs,
 )
+from smore.experiments.selection import SELECTED_ON, SELECTIONS
 from smore.plotting.rollout import draw_rollouts, field_figure, mean_errors, per_snapshot_figure
 from stopping import stopping
 from waves import NUM_MODES, trajectories
@@ -50,8 +51,9 @@ class Persistence(Baseline):
     name = "persistence"
     num_parameters = 7
 
-    def _train(self, train, seed, budget, progress):
+    def _train(self, train, select_on, seed, budget, progress):
         self.train, self.budget, self.seed = train, budget, seed
+        self.select_on = select_on
         return 3, "cpu"
 
     def _rollout(self, first, num_steps):
@@ -264,6 +266,85 @@ def test_only_the_papers_recipe_sees_the_test_set(monkeypatch, tmp_path, recipe,
         rtol=1e-5,
         atol=1e-6,
     )
+
+
+def given_to(monkeypatch, tmp_path, model, recipe, selection):
+    """(row, training sequences, what selects) of a run by this protocol."""
+    seen = {}
+    fit = SMORE.fit
+
+    def spy(self, data, *, select_on=None, **options):
+        seen.update(train=data, select_on=select_on, settings=self.settings)
+        return fit(self, data, select_on=select_on, **options | {"progress": False})
+
+    monkeypatch.setattr(SMORE, "fit", spy)
+    own = Persistence() if model == "fno" else DINo(paper_preset("wave", "dino").settings)
+    if model == "dino":
+        own.settings = own.settings.replace(**{**SMALL, "dynamics_hidden_dim": 6})
+    monkeypatch.setattr(rollout_table, "make_baseline", lambda dataset, model: own)
+    (run,) = rollout_runs(["wave"], [model], [recipe], 1, Limits(1.0, 2), selection)
+    row = row_of(tmp_path, run, Limits(1.0, 2))
+    if model == "fno":
+        return row, own.train, own.select_on
+    if seen["select_on"] is None:
+        assert seen["settings"].validation_fraction == 0
+    return row, seen["train"], seen["select_on"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("model", "recipe"), [("smore-koopman", "paper"), ("dino", "baseline"), ("fno", "baseline")]
+)
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_a_protocol_is_the_same_for_all_models(monkeypatch, tmp_path, model, recipe, selection):
+    row, train, selects = given_to(monkeypatch, tmp_path, model, recipe, selection)
+    assert row["status"] == "done"
+    assert row["selection"] == SELECTED_ON[selection]
+    supervising = TRAIN.leading(10)
+    rest, held_out = supervising.split(0.1, 0)
+    expected = {"test": (supervising, TEST), "held-out": (rest, held_out)}
+    for ours, theirs in zip(
+        (train, selects), expected.get(selection, (supervising, None)), strict=True
+    ):
+        assert (ours is None) == (theirs is None)
+        for one, other in zip(ours or (), theirs or (), strict=True):
+            assert np.array_equal(one.fields, other.fields)
+
+
+def test_a_protocol_that_is_the_habit_is_the_row_that_is_there():
+    def keys(selection):
+        runs = rollout_runs(["wave"], list(LABELS), RECIPES, 1, Limits(1.0), selection)
+        return {(run.model, run.recipe): run.key for run in runs}
+
+    plain = keys(None)
+    told = {which for which, key in keys("held-out").items() if key != plain[which]}
+    operators = {(name, "baseline") for name in ("fno", "cno", "transolver")}
+    paper = {("smore-koopman", "paper"), ("smore-lrlq", "paper")}
+    assert told == operators | paper
+    told = {which for which, key in keys("last").items() if key != plain[which]}
+    assert told == paper | {("dino", "baseline")}
+    assert keys("test")["cno", "baseline"] == "wave_cno_baseline_seed0_selection=test"
+
+
+def test_the_command_keeps_rows_of_another_protocol_and_figures_of_habits(baseline, tmp_path):
+    asked = ("rollout", "--dataset", "wave", "--model", "fno", "--budget", 1, "--results", tmp_path)
+    (plain,) = json.loads(command(*asked, "--json"))
+    kept = (tmp_path / "fields_wave_fno.nc").read_bytes()
+    (told,) = json.loads(command(*asked, "--selection", "test", "--json"))
+    assert (plain["selection"], told["selection"]) == ("end of training", SELECTED_ON["test"])
+    assert len((tmp_path / "rollout.csv").read_text().splitlines()) == 3
+    assert (tmp_path / "fields_wave_fno.nc").read_bytes() == kept
+    assert baseline.select_on is not None
+
+
+def test_a_row_that_fails_still_says_its_protocol(monkeypatch, tmp_path):
+    def refuse(dataset, model):
+        raise DataError("expected a grid")
+
+    monkeypatch.setattr(rollout_table, "make_baseline", refuse)
+    run = Run("rollout", "wave", "fno", "baseline", 0, {"selection": "test"})
+    row = row_of(tmp_path, run, Limits(minutes=1.0))
+    assert (row["status"], row["selection"]) == ("failed", "test")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from smore.data.trajectories import Trajectories
 from smore.errors import DataError, NotFittedError, SettingsError
+from smore.settings import Settings
+
+EVALUATE_EVERY = Settings.of().evaluate_every  # epochs, the paper's
 
 
 class Budget:
@@ -61,6 +64,7 @@ class Baseline(ABC):
     """
 
     name: ClassVar[str]
+    selects: ClassVar[bool] = True  # whether there are weights of several epochs to choose from
     epochs_run: int
     seconds: float
     device: str
@@ -73,6 +77,7 @@ class Baseline(ABC):
         seed: int,
         seconds: float | None = None,
         epochs: int | None = None,
+        select_on: Trajectories | None = None,
         progress: bool = False,
     ) -> Self:
         """Learn from every snapshot of `train`, from scratch.
@@ -83,14 +88,22 @@ class Baseline(ABC):
             seconds: stop after so much wall-clock time.
             epochs: stop after so many passes over the data. At least one of the two limits must be
                 given, the first to be reached ends the training.
+            select_on: keep the weights whose forecasts of these trajectories have the lowest
+                error, of those after every EVALUATE_EVERY epochs and the last ones; by default
+                whatever the method does by itself.
             progress: show a progress line on standard error.
 
         Raises:
-            SettingsError: no limit, or one that is not positive.
+            SettingsError: no limit, or one that is not positive; `select_on` for a method that has
+                nothing to select.
             DataError: data that this method cannot learn from; the message says why.
         """
+        if select_on is not None and not self.selects:
+            raise SettingsError(
+                f"{self.name} looks at the data once and has nothing to select; leave select_on out"
+            )
         budget = Budget(seconds, epochs)
-        self.epochs_run, self.device = self._train(train, seed, budget, progress)
+        self.epochs_run, self.device = self._train(train, select_on, seed, budget, progress)
         self.seconds = budget.elapsed
         self._channel_names = _channel_names(train)
         return self
@@ -130,7 +143,12 @@ class Baseline(ABC):
 
     @abstractmethod
     def _train(
-        self, train: Trajectories, seed: int, budget: Budget, progress: bool
+        self,
+        train: Trajectories,
+        select_on: Trajectories | None,
+        seed: int,
+        budget: Budget,
+        progress: bool,
     ) -> tuple[int, str]:
         """Learn within `budget`; return the number of complete epochs and the device."""
 

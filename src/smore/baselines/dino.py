@@ -67,9 +67,17 @@ class DINo(Baseline):
         return self.model_.num_parameters + fixed
 
     def _train(
-        self, train: Trajectories, seed: int, budget: Budget, progress: bool
+        self,
+        train: Trajectories,
+        select_on: Trajectories | None,
+        seed: int,
+        budget: Budget,
+        progress: bool,
     ) -> tuple[int, str]:
         """Algorithm 1 for as many epochs as the budget allows.
+
+        Unless told what to select on, it holds out a share of the training trajectories for that,
+        as SMORE does.
 
         It cannot be stopped by time, so a time limit is made one on epochs first: two of them are
         timed, after one that pays for first calls. That is part of the budget; evaluation stages
@@ -80,13 +88,13 @@ class DINo(Baseline):
             settings = settings.replace(epochs=budget.epochs)
         if budget.seconds is not None:
             device = resolve_device(settings.device)
-            each = seconds_per_epoch(prepare(train, None, settings, device), device)
+            each = seconds_per_epoch(prepare(train, select_on, settings, device), device)
             affordable = max(1, int((budget.seconds - budget.elapsed) / each))
             limit = affordable if budget.epochs is None else min(affordable, budget.epochs)
             settings = settings.replace(epochs=limit)
         self.model_ = SMORE.from_settings(settings)
         try:
-            self.model_.fit(train, progress=progress)
+            self.model_.fit(train, select_on=select_on, progress=progress)
         except DivergenceError as error:
             if error.epoch is None:  # not in training, so there is no last good state
                 raise

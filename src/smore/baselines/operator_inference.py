@@ -47,6 +47,7 @@ class OperatorInference(Baseline):
     """
 
     name = "operator inference"
+    selects = False
     pod_: POD
     model_: Any
     ridge_: float
@@ -69,7 +70,12 @@ class OperatorInference(Baseline):
         return self.pod_.num_parameters + int(self.model_.operator_matrix.size)
 
     def _train(
-        self, train: Trajectories, seed: int, budget: Budget, progress: bool
+        self,
+        train: Trajectories,
+        select_on: Trajectories | None,
+        seed: int,
+        budget: Budget,
+        progress: bool,
     ) -> tuple[int, str]:
         """One look at the data, whatever the budget; `seed` chooses what is held out."""
         require_equal_steps(train)

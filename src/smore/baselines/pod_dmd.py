@@ -45,6 +45,7 @@ class PODDMD(Baseline):
     """
 
     name = "POD + DMD"
+    selects = False
     pod_: POD
     transition_: NDArray[np.float64]
 
@@ -67,7 +68,12 @@ class PODDMD(Baseline):
         return self.pod_.num_parameters + dim * (dim + 1)
 
     def _train(
-        self, train: Trajectories, seed: int, budget: Budget, progress: bool
+        self,
+        train: Trajectories,
+        select_on: Trajectories | None,
+        seed: int,
+        budget: Budget,
+        progress: bool,
     ) -> tuple[int, str]:
         """One look at the data, whatever the budget; no random numbers."""
         require_equal_steps(train)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
-from smore.baselines.base import Baseline, Budget
+from smore.baselines.base import EVALUATE_EVERY, Baseline, Budget
 from smore.baselines.grid import Grid, require_complete, windows
 from smore.data.normalization import Normalization
 from smore.data.trajectories import Trajectories
@@ -62,7 +62,12 @@ class RolloutOperator(Baseline):
         return count_parameters(self._network)
 
     def _train(
-        self, train: Trajectories, seed: int, budget: Budget, progress: bool
+        self,
+        train: Trajectories,
+        select_on: Trajectories | None,
+        seed: int,
+        budget: Budget,
+        progress: bool,
     ) -> tuple[int, str]:
         self._grid = Grid.of(train)
         fields = windows(train)
@@ -71,10 +76,14 @@ class RolloutOperator(Baseline):
             torch.default_generator.manual_seed(seed)
             self._network = self.build(self._grid, train.num_channels).to(self._device)
         images = self._images(fields)
+        best = _Best(self._network, None if select_on is None else self._error_on(select_on))
         batches = _endless_batches(len(images), self.batch_size, seed)
         updates_per_epoch = math.ceil(len(images) / self.batch_size)
         with ProgressLine(f"training {self.name}", 100, shown=progress) as line:
-            self.updates_run = self._optimise(images, batches, updates_per_epoch, budget, line)
+            self.updates_run = self._optimise(
+                images, batches, updates_per_epoch, budget, best, line
+            )
+        best.restore()
         return self.updates_run // updates_per_epoch, str(self._device)
 
     def _optimise(
@@ -83,6 +92,7 @@ class RolloutOperator(Baseline):
         batches: Iterator[Tensor],
         updates_per_epoch: int,
         budget: Budget,
+        best: _Best,
         line: ProgressLine,
     ) -> int:
         """Update until the budget is used up; return the number of updates."""
@@ -103,10 +113,22 @@ class RolloutOperator(Baseline):
             optimizer.step()
             updates += 1
             used = budget.used(updates / updates_per_epoch)
+            if updates % (EVALUATE_EVERY * updates_per_epoch) == 0 or used == 1:
+                best.judge()
             line.update(
                 int(100 * used), f"epoch {updates / updates_per_epoch:.1f}, loss {loss:.1e}"
             )
         return updates
+
+    def _error_on(self, trajectories: Trajectories) -> Callable[[], float]:
+        """The mean squared error of free forecasts of `trajectories`, in the data's units."""
+        truth = windows(trajectories)[:, 1:].astype(np.float64)
+
+        def error() -> float:
+            forecast = self._rollout(trajectories.leading(1), truth.shape[1])
+            return float(np.square(forecast - truth).mean())
+
+        return error
 
     @torch.no_grad()
     def _rollout(self, first: Trajectories, num_steps: int) -> NDArray[np.floating]:
@@ -128,6 +150,28 @@ class RolloutOperator(Baseline):
         """Fields (..., channels, points) -> normalised float32 images (..., rows, columns)."""
         normalised = self._normalization.apply(fields).astype(np.float32)
         return torch.from_numpy(np.ascontiguousarray(self._grid.images(normalised)))
+
+
+class _Best:
+    """The weights with the lowest error so far; the last ones where nothing is measured."""
+
+    def __init__(self, network: nn.Module, error: Callable[[], float] | None) -> None:
+        self.network, self.error = network, error
+        self.lowest, self.state = math.inf, dict[str, Tensor]()
+
+    def judge(self) -> None:
+        """Keep the present weights if their error is the lowest."""
+        if self.error is None:
+            return
+        found = self.error()
+        self.network.train()  # which a forecast ends
+        if found < self.lowest:  # never true for a NaN
+            self.lowest, self.state = found, _copy_of_state(self.network)
+
+    def restore(self) -> None:
+        """Go back to what was kept, if anything was."""
+        if self.state:
+            self.network.load_state_dict(self.state)
 
 
 class AppendCoordinates(nn.Module):

@@ -39,6 +39,7 @@ from smore.experiments.rollout_table import (
     rollout_measure,
     rollout_runs,
 )
+from smore.experiments.selection import Selection
 from smore.experiments.sparse_table import (
     Source,
     level_of,
@@ -113,6 +114,15 @@ def rollout(
         int | None,
         typer.Option(min=1, help="Epochs of the paper's recipe, and most that baselines get."),
     ] = None,
+    selection: Annotated[
+        Selection | None,
+        typer.Option(
+            help="What chooses the weights of SMORE by the paper's recipe, DINo, FNO, CNO and "
+            "Transolver: the error on the test set, the error on training trajectories that are "
+            "held out, or nothing; default: the habit of each (test, held-out, and last for the "
+            "other three)."
+        ),
+    ] = None,
     results: Results = RESULTS,
     models: Annotated[
         Path | None, typer.Option(help="Folder to keep SMORE's fitted models in.")
@@ -123,13 +133,15 @@ def rollout(
     names = _benchmarks(dataset, datasets.BENCHMARKS)
     chosen = _chosen(model, LABELS, "--model")
     limits = Limits(budget, epochs)
-    runs = rollout_runs(names, chosen, _chosen(recipe, RECIPES, "--recipe"), seeds, limits)
+    recipes = _chosen(recipe, RECIPES, "--recipe")
+    runs = rollout_runs(names, chosen, recipes, seeds, limits, selection)
     ledger = rollout_ledger(results)
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
     rows = _work(ledger, runs, rollout_measure(ledger, limits, models))
     columns = {"model": "model", "recipe": "recipe", "seed": "seed", "full_mse": "full"}
     columns |= {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"}
+    columns |= {"selection": "selected on"}
     _show(rows, columns, draw_rollouts(results), as_json)
 
 

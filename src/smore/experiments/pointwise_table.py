@@ -21,7 +21,8 @@ from smore.device import resolve_device
 from smore.errors import DivergenceError
 from smore.experiments.fresh_process import alone, memory_rise
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
-from smore.experiments.rollout_table import HORIZON, SELECTION, paper_preset
+from smore.experiments.rollout_table import HORIZON, paper_preset
+from smore.experiments.selection import SELECTED_ON
 from smore.model import SMORE
 from smore.settings import Settings
 from smore.training import train as run_recipe
@@ -129,7 +130,7 @@ def pointwise_measure(epochs: int) -> Measure:
             paper_memory_megabytes=None if claim is None else claim.memory_megabytes,
             paper_full_mse=None if claim is None else claim.full_mse,
             device=trained.device,
-            selection=SELECTION["paper"],
+            selection=SELECTED_ON["test"],
         )
         return asdict(figures)
 

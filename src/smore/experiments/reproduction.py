@@ -250,7 +250,8 @@ def _measured(run: Run, columns: Sequence[str], measure: Measure) -> Row:
 def _row(run: Run, columns: Sequence[str]) -> Row:
     """A row in which nothing has been measured."""
     frame = {"status": "done", "remark": "", "run_seconds": None}
-    return run.columns() | dict.fromkeys(columns) | frame
+    told = run.columns()
+    return told | {name: None for name in columns if name not in told} | frame
 
 
 def _position(run: Run, runs: Sequence[Run], ledger: Ledger) -> str:

@@ -2,8 +2,8 @@
 
 What is fair on two cores: a baseline gets at least the wall-clock time of the SMORE fits that it
 is compared with, those of the fast recipe on the same data, and at least ten minutes. Time, epochs
-and device stand in every row. Only the paper's recipe sees the test set, because that is the
-paper's protocol: it selects the checkpoint there, and the row says so.
+and device stand in every row, and what chose the weights that are scored. By habit only the paper's
+recipe sees the test set, because that is the paper's protocol; see `selection`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from smore.experiments.kept_snapshot import (
 )
 from smore.experiments.reproduction import Ledger, Measure, Row, Run
 from smore.experiments.resumable_fit import resumable_fit
+from smore.experiments.selection import SELECTED_ON, Selection, divided, habit
 from smore.inference import FitMethod
 from smore.model import SMORE
 from smore.presets import PRESETS, Preset
@@ -74,14 +75,12 @@ VARIANTS = tuple(
     for model in LABELS
     for recipe in (RECIPES if model in SMORE_MODELS else (BASELINE,))
 )
-# What chose the weights that are scored.
-SELECTION = {
+# What chose the rest, of models that have no weights of several epochs to choose from.
+ONE_STATE = {
     "fast": "training data",
-    "paper": "test set (the paper's protocol)",
-    "dino": "held-out training trajectories",
     "pod-dmd": "nothing to select",
     "opinf": "held-out training trajectories (ridge)",
-} | dict.fromkeys(("fno", "cno", "transolver"), "end of training")
+}
 
 SHORT_NAMES = {"wave": "wave"} | {full: alias for alias, full in ALIASES.items()}
 
@@ -157,6 +156,7 @@ def rollout_runs(
     recipes: Sequence[str],
     num_seeds: int,
     limits: Limits,
+    selection: Selection | None = None,
 ) -> list[Run]:
     """All runs, one seed after the other; those whose time depends on others come after them.
 
@@ -166,9 +166,10 @@ def rollout_runs(
         recipes: of SMORE.
         num_seeds: seeds are counted from 0.
         limits: what the user allows.
+        selection: one protocol for all that have weights to choose from; by default their habits.
     """
     runs = [
-        Run(NAME, name, model, recipe, seed)
+        Run(NAME, name, model, recipe, seed, _variant(model, recipe, selection))
         for seed in range(num_seeds)
         for name in names
         for model, recipe in VARIANTS
@@ -179,6 +180,14 @@ def rollout_runs(
     return [
         replace(run, after=compared_with(run)) if is_timed(run, limits) else run for run in runs
     ]
+
+
+def _variant(model: str, recipe: str, selection: Selection | None) -> dict[str, Selection]:
+    """A protocol, where it is not what the model does anyway: such rows are the same."""
+    own = habit(model, recipe)
+    if selection is None or own in (None, selection):
+        return {}
+    return {"selection": selection}
 
 
 def is_timed(run: Run, limits: Limits) -> bool:
@@ -224,7 +233,7 @@ def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) 
             trained = _smore(run, train, test, allowed, models, by_epochs)
         else:
             trained = _baseline(run, train, test, allowed)
-        if run.seed == 0:
+        if run.seed == 0 and not run.variant:  # figures show models by their habits
             path = fields_path(ledger.path.parent, run.dataset, run.model, run.recipe)
             fields_beside_truth(test, trained.snapshot).save(path)
         return asdict(_figures(run, trained, minutes))
@@ -262,8 +271,10 @@ def _smore(
     """SMORE in the paper's size; a training that diverges is scored by its last good state."""
     settings = paper_preset(run.dataset, run.model).settings
     settings = settings.replace(recipe=run.recipe, seed=run.seed)
-    selects = test if run.recipe == "paper" else None
-    if selects is not None:
+    train, selects = _divided(run, train, test)
+    if run.recipe == "paper":
+        if selects is None:
+            settings = settings.replace(validation_fraction=0.0)
         settings = settings.replace(epochs=_epochs(settings, train, selects, limits))
     model = SMORE.from_settings(settings)
     divergence = resumable_fit(model, train, select_on=selects, checkpoints=checkpoints)
@@ -271,7 +282,7 @@ def _smore(
         warnings.warn(str(divergence), RuntimeWarning, stacklevel=2)
     if models is not None:
         model.save(models / f"{run.key}.smore")
-    method: FitMethod = "posterior" if selects is None else "adam"
+    method: FitMethod = "adam" if run.recipe == "paper" else "posterior"
     first = model.surrogate_.aligned(test).select([0])
     description = model.surrogate_.description
     assert description.settings.hidden_dim is not None
@@ -286,14 +297,29 @@ def _smore(
     )
 
 
-def _epochs(settings: Settings, train: Trajectories, test: Trajectories, limits: Limits) -> int:
+def selection_of(run: Run) -> Selection | None:
+    """The protocol of a run, given or by habit; None if there is nothing to choose."""
+    return run.variant.get("selection", habit(run.model, run.recipe))
+
+
+def _divided(
+    run: Run, train: Trajectories, test: Trajectories
+) -> tuple[Trajectories, Trajectories | None]:
+    """What `run` trains on, and what selects its weights."""
+    selection = selection_of(run)
+    return (train, None) if selection is None else divided(selection, train, test, run.seed)
+
+
+def _epochs(
+    settings: Settings, train: Trajectories, selects: Trajectories | None, limits: Limits
+) -> int:
     """Epochs of Algorithm 1: at most the paper's, those asked for and those there is time for."""
     most = settings.epochs if limits.epochs is None else limits.epochs
     if limits.minutes is None:
         return most
     started = time.monotonic()
     device = resolve_device(settings.device)
-    each = seconds_per_epoch(prepare(train, test, settings, device), device)
+    each = seconds_per_epoch(prepare(train, selects, settings, device), device)
     left = 60 * limits.minutes - (time.monotonic() - started)
     return min(most, max(1, int(left / each)))
 
@@ -302,7 +328,12 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
     baseline = make_baseline(run.dataset, run.model)
     seconds = None if limits.minutes is None else 60 * limits.minutes
     epochs = 1 if run.model in CLASSICAL else limits.epochs
-    baseline.fit(train, seed=run.seed, seconds=seconds, epochs=epochs, progress=True)
+    given, selects = _divided(run, train, test)
+    if isinstance(baseline, DINo) and selects is None:
+        baseline.settings = baseline.settings.replace(validation_fraction=0.0)
+    baseline.fit(
+        given, seed=run.seed, seconds=seconds, epochs=epochs, select_on=selects, progress=True
+    )
     num_steps = max(sequence.num_snapshots for sequence in test) - 1
     forecast = baseline.forecast(test, num_steps)
     evaluation = evaluate_fields(
@@ -376,8 +407,16 @@ def _figures(run: Run, trained: Trained, minutes: float | None) -> Figures:
         epochs=trained.epochs,
         seconds=round(trained.seconds, 1),
         device=trained.device,
-        selection=SELECTION[run.model if run.recipe == BASELINE else run.recipe],
+        selection=_selected_on(run),
     )
+
+
+def _selected_on(run: Run) -> str:
+    """What chose the weights that are scored, in words."""
+    selection = selection_of(run)
+    if selection is not None:
+        return SELECTED_ON[selection]
+    return ONE_STATE[run.model if run.recipe == BASELINE else run.recipe]
 
 
 def _mean_field(train: Trajectories) -> NDArray[np.float64]:

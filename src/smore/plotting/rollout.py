@@ -28,6 +28,7 @@ from smore.experiments.rollout_table import (
     fields_path,
     label,
 )
+from smore.experiments.selection import is_by_habit
 from smore.plotting.fields import draw_field
 from smore.plotting.panels import save_figure
 
@@ -47,7 +48,7 @@ LINES: dict[str, dict[str, Any]] = {
 
 def draw_rollouts(results: Path) -> list[Path]:
     """Draw both figures of every benchmark that has rows in `results/rollout.csv`; their files."""
-    rows = read_rows(results / f"{NAME}.csv")
+    rows = [row for row in read_rows(results / f"{NAME}.csv") if is_by_habit(row)]
     drawn = []
     for dataset in datasets.BENCHMARKS:
         errors = mean_errors([row for row in rows if row["dataset"] == dataset])

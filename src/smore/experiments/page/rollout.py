@@ -29,6 +29,14 @@ from smore.experiments.rollout_table import (
     paper_claim,
     paper_parameters,
 )
+from smore.experiments.selection import (
+    HELD_OUT,
+    SELECTED_ON,
+    SELECTIONS,
+    by_protocol,
+    habit,
+    is_by_habit,
+)
 
 CLAIMED_EPOCHS = 5000  # of all models in the main comparison
 WINDOWS = {
@@ -39,7 +47,21 @@ WINDOWS = {
 PAPER_MODELS = tuple(model for model in LABELS if model not in CLASSICAL)
 
 
+HEADER = ["model", "seeds", *WINDOWS.values(), "parameters", "budget", "epochs", "time", "device"]
+HEADER += ["selected on"]
+NOT_ALIKE = (
+    "Weights are not selected alike, and the last column says how: SMORE by the paper's recipe "
+    "keeps the epoch with the lowest error on the test set, over all snapshots that are scored, as "
+    f"the paper does; DINo trains on {1 - HELD_OUT:.0%} of the training trajectories and keeps the "
+    "epoch with the lowest error on the others, over the snapshots of the training window; FNO, "
+    "CNO and Transolver take the last weights; the fast recipe and the classical methods see "
+    "training data only. `smore reproduce rollout --selection "
+    f"{'|'.join(SELECTIONS)}` gives all models that are trained by epochs the same protocol: "
+)
+
+
 def glance_at_rollout(rows: Sequence[Row]) -> list[str]:
+    rows = [row for row in rows if is_by_habit(row)]
     lines = [
         [label(model, recipe), *(_verdict(rows, name, model, recipe) for name in BENCHMARKS)]
         for model, recipe in VARIANTS
@@ -54,7 +76,8 @@ def glance_at_rollout(rows: Sequence[Row]) -> list[str]:
         _winners(rows),
         "What beats what at equal cost: a baseline is due the time of the SMORE fits, at least "
         f"{LEAST_MINUTES:g} minutes, however few epochs that is; classical methods take what they "
-        f"take. Errors within {TIE:g} times of each other are even.",
+        f"take. Errors within {TIE:g} times of each other are even. Weights are not selected "
+        "alike, see the tables.",
         "\n".join(_equal_cost(rows, name) for name in BENCHMARKS),
     ]
 
@@ -196,21 +219,35 @@ def _short_of_time(
 
 
 def rollout_section(rows: Sequence[Row], results: Path, folder: str) -> list[str]:
+    alike = "tables of their own below." if not all(map(is_by_habit, rows)) else f"{NOT_RUN}."
     parts = [
         "## Rollout",
         "Each window: measured (claimed, ratio). Parameters as the paper counts them, its count in "
         "brackets. Budget is the time that training was allowed, where it was limited.",
+        NOT_ALIKE + alike,
     ]
-    header = ["model", "seeds", *WINDOWS.values(), "parameters", "budget", "epochs", "time"]
     for dataset in BENCHMARKS:
-        lines = [_rollout_line(rows, dataset, *which) for which in VARIANTS]
-        parts += [f"### {dataset}", table([*header, "device", "selected on"], lines)]
-        parts += remarks(row for row in rows if row["dataset"] == dataset)
+        here = [row for row in rows if row["dataset"] == dataset]
+        by_habit = [row for row in here if is_by_habit(row)]
+        lines = [_rollout_line(by_habit, dataset, *which) for which in VARIANTS]
+        parts += [f"### {dataset}", table(HEADER, lines), *_alike(here, dataset), *remarks(here)]
         for name, text in (
             (f"rollout_{dataset}.png", f"Errors of each snapshot, {dataset}"),
             (f"fields_{dataset}.png", f"Snapshot 15 of the first test sequence, {dataset}"),
         ):
             parts += figure(results, folder, name, text)
+    return parts
+
+
+def _alike(rows: Sequence[Row], dataset: str) -> list[str]:
+    """A table for each protocol that models were told to keep to."""
+    parts = []
+    for selection in SELECTIONS:
+        here = by_protocol(rows, selection)
+        if not all(map(is_by_habit, here)):
+            chosen = [which for which in VARIANTS if habit(*which) is not None]
+            lines = [_rollout_line(here, dataset, *which) for which in chosen]
+            parts += [f"All alike, {SELECTED_ON[selection]}:", table(HEADER, lines)]
     return parts
 
 
