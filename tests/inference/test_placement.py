@@ -166,6 +166,37 @@ def test_no_single_exchange_is_left_that_would_pay():
             assert log_det(modes, prior, noise, moved) < reached + 1e-2 + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_exchanges_go_on_from_any_start_until_none_pays(seed):
+    modes, prior, noise = problem(seed, num=30)
+    candidates, root = parts(modes, prior, noise)
+    chosen = exchanged(candidates, root, list(range(5)))
+    assert exchanged(candidates, root, chosen) == chosen
+    reached = log_det(modes, prior, noise, chosen)
+    for position in range(5):
+        for point in set(range(30)) - set(chosen):
+            moved = [*chosen[:position], point, *chosen[position + 1 :]]
+            assert log_det(modes, prior, noise, moved) < reached + 1e-2 + 1e-9
+
+
+@pytest.mark.parametrize(("count", "tables"), [(2, 1), (16, 1), (17, 2), (33, 3)])
+def test_up_to_sixteen_sensors_are_visited_with_one_table(monkeypatch, count, tables):
+    """All others are those of the eight and fewer directions that a part of them has lost."""
+    modes, prior, noise = problem(num=40, noise=(0.1,), dim=20)
+    candidates, root = parts(modes, prior, noise)
+    settled = exchanged(candidates, root, list(range(count)))
+    sizes, information_of = [], Candidates.information
+
+    def counted(self, root):
+        sizes.append(root.shape[-1])
+        return information_of(self, root)
+
+    monkeypatch.setattr(Candidates, "information", counted)
+    assert exchanged(candidates, root, settled) == settled
+    assert sizes.count(20) == tables
+    assert all(size <= 8 for size in sizes if size != 20)
+
+
 @pytest.mark.parametrize(("more", "moves"), [(0.009, False), (0.011, True), (1.0, True)])
 def test_a_sensor_moves_for_a_hundredth_more_log_det(more, moves):
     """One latent of variance 1 and noise 1: a sensor tells log(1 + J₀²)."""
