@@ -48,6 +48,7 @@ WRONG = {
     "fit_steps": [0],
     "final_fit_steps": [0],
     "fit_rate": [0.0, *NOT_A_NUMBER],
+    "fit_keeps": ["first", True],
     "seed": [-1, 2**63],
     "device": [3],
 }

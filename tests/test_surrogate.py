@@ -98,6 +98,22 @@ def test_every_method_finds_the_codes(method):
     )
 
 
+def test_adam_keeps_its_best_iterate_or_the_last_as_asked():
+    """At a rate of 1 Adam overshoots: some iterate before the last has a smaller residual."""
+    start = trajectories()
+    states = {
+        keeps: planted(start, final_fit_steps=12, fit_rate=1.0, fit_keeps=keeps).infer(
+            start, method="adam"
+        )
+        for keeps in ("best", "last")
+    }
+    longer = planted(start, final_fit_steps=13, fit_rate=1.0).infer(start, method="adam")
+    best, last = (states[keeps].residual.square().sum(1) for keeps in ("best", "last"))
+    assert (best <= last).all()
+    assert (best < last).any()
+    assert (longer.residual.square().sum(1) <= best).all()
+
+
 def test_from_some_of_the_points(model):
     for index in (np.arange(10), np.arange(25, 40), np.arange(0, 40, 3)):
         some = trajectories().at_points(index).leading(1)

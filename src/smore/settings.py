@@ -141,6 +141,11 @@ class Settings(BaseModel):
         1000, ge=1, description="K_final, Adam steps of the latent fit after training"
     )
     fit_rate: float = Field(1e-2, gt=0, description="learning rate of the test-time latent fit")
+    fit_keeps: Literal["best", "last"] = Field(
+        "best",
+        description="which iterate of that fit: the best, as the code that the paper builds on, "
+        "or the last, as the paper's text",
+    )
 
     # Where and from which random numbers.
     seed: int = Field(0, ge=0, lt=2**63, description="source of every random number")

@@ -120,6 +120,7 @@ class Surrogate:
             noise=seen if told is None else expected,
             num_steps=settings.final_fit_steps,
             rate=settings.fit_rate,
+            keeps=settings.fit_keeps,
         )
         # New fields may be less unlike the training data than left-out trajectories were; that
         # they are more unlike cannot be told from noise of the instruments.

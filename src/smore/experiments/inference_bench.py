@@ -98,7 +98,7 @@ def bench_inference(
 def adam_through_network(
     decoder: FilterNetwork, block: Block, num_steps: int, rate: float
 ) -> Tensor:
-    """Codes (snapshots, channels, p) after Adam from zero, best iterate kept (Algorithm 1)."""
+    """Codes (snapshots, channels, p) after Adam from zero, best iterate kept (as DINo's code)."""
     targets = block.values.T
     codes = torch.zeros(len(targets), decoder.latent_dim).to(targets).requires_grad_()
     optimizer = torch.optim.Adam([codes], lr=rate)

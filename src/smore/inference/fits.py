@@ -7,6 +7,7 @@ flat-prior limit. `adam` is what the paper does, a fixed number of Adam steps fr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -95,10 +96,14 @@ def least_squares(equations: NormalEquations) -> Tensor:
     return equations.per_pattern(solve, equations.moment)
 
 
-def adam(equations: NormalEquations, num_steps: int, rate: float) -> Tensor:
+def adam(
+    equations: NormalEquations, num_steps: int, rate: float, keeps: Literal["best", "last"] = "best"
+) -> Tensor:
     """Codes (n, channels, p) after Adam steps from zero on the mean squared misfit.
 
-    Keeps each snapshot's best iterate (paper, section "Checkpoint Selection and Final Evaluation").
+    The paper has so many steps (section "Checkpoint Selection and Final Evaluation") and says
+    nothing of their start or of which iterate counts; the code that it builds on, DINo's, starts at
+    zero and keeps the best of each snapshot.
     """
     codes = torch.zeros_like(equations.moment).requires_grad_()
     optimizer = torch.optim.Adam([codes], lr=rate)
@@ -115,4 +120,4 @@ def adam(equations: NormalEquations, num_steps: int, rate: float) -> Tensor:
             if step < num_steps:
                 codes.grad = 2 * (pulled - equations.moment) / total
                 optimizer.step()
-    return best
+    return best if keeps == "best" else codes.detach()

@@ -27,6 +27,7 @@ def infer_states(
     noise: Tensor | None = None,
     num_steps: int = 1000,
     rate: float = 1e-2,
+    keeps: Literal["best", "last"] = "best",
 ) -> LatentState:
     """Latent states of snapshots, with the decoder frozen.
 
@@ -34,7 +35,7 @@ def infer_states(
         equations: the observations, as the decoder sees them.
         times: (snapshots,) their times.
         method: "posterior" (needs `priors` and `noise`), "least-squares", or "adam" (the paper,
-            `num_steps` steps at `rate`).
+            `num_steps` steps at `rate`, of which the best or the last iterate counts).
         priors: of several, each snapshot gets the one under which its data are most likely.
         noise: (channels,) variance of observed values about the decoder, normalised units.
     """
@@ -54,7 +55,7 @@ def infer_states(
         elif method == "least-squares":
             codes = least_squares(each)
         else:
-            codes = adam(each, num_steps, rate)
+            codes = adam(each, num_steps, rate, keeps)
         mean[each.snapshots] = codes
         residual[each.snapshots] = misfit(each.squared_residual(codes), each.count)
         num_values[each.snapshots] = each.count.sum(-1).long()

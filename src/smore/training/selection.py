@@ -53,6 +53,7 @@ class ForecastError:
             method="adam",
             num_steps=settings.fit_steps,
             rate=settings.fit_rate,
+            keeps=settings.fit_keeps,
         )
         forecast = forecast_latents(
             dynamics,
