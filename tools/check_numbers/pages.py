@@ -27,10 +27,10 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 
-# A number that only says which: "Theorem 3", "exit code 2", "Python 3.11", "at p = 50".
+# A number that only says which: "Theorem 3", "§5.1", "Python 3.11", "at p = 50".
 LABEL = re.compile(
     r"(?:Algorithm|Theorem|Lemma|Corollary|Assumption|Python|[Cc]ode|[Ss]ections?|[Aa]ppendix|"
-    r"[Tt]able|[Ff]igure|[Ee]quations?|[Ee]qs?\.|item|version|p =)\s$"
+    r"[Tt]able|[Ff]igure|[Ee]quations?|[Ee]qs?\.|item|version|p =)\s$|§$"
 )
 
 FENCE = re.compile(r"^(\s*)(```+|~~~+).*?^\s*\2\s*$", re.DOTALL | re.MULTILINE)
