@@ -11,11 +11,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from smore import SMORE
 from smore.cli import reproduce
 from smore.errors import SettingsError
 from smore.experiments import sparse_table
 from smore.experiments.page import page_text, write_page
 from smore.experiments.page.markdown import duration, number
+from smore.presets import preset
 from waves import planted, trajectories
 
 WAVE_KOOPMAN = (9 * 6.74e-5 + 10 * 3.22e-4) / 19  # 2.01e-4
@@ -312,7 +314,8 @@ def test_sparse_levels_stand_beside_the_paper(results, text):
     rows = [sparse_row(1.0, 1e-7), sparse_row(0.02, 1.4e-3), sparse_row(0.02, 1e-5, "placed")]
     write(results, "sparse", rows)
     page = text()
-    assert "- wave-koopman, fast recipe: holds at 1 of 2 fractions, not at 2%" in page
+    assert "- wave-koopman, fast recipe, posterior: holds at 1 of 2 fractions, not at 2%" in page
+    assert "`smore reproduce sparse --recipe paper --method adam`: not run." in page
     assert "- ns-lrlq: not run" in page
     assert cells(page, "### wave-koopman", "2%") == [
         "2%",
@@ -328,8 +331,25 @@ def test_levels_that_smore_sparse_wrote_are_read(results, text):
     row = sparse_row(0.5, 1e-7, model="ns-lrlq")
     absent = ("key", "status", "recipe")
     write(results, "sparse", [{name: row[name] for name in row if name not in absent}])
-    assert "- ns-lrlq: holds at 1 of 1" in text()
+    assert "- ns-lrlq, posterior: holds at 1 of 1" in text()
     assert cells(text(), "### ns-lrlq", "50%")[1] == "1.00e-7 (1.53e-3, 6.54e-5x)"
+
+
+def test_models_and_fits_of_the_papers_way_are_not_mixed_with_the_others(results, text):
+    rows = [sparse_row(0.5, 1e-7) | {"method": "posterior"}]
+    for seed, full in enumerate((3e-4, 5e-4)):
+        paper = sparse_row(0.5, full) | {"recipe": "paper", "method": "adam", "seed": seed}
+        rows.append(paper | {"key": f"{paper['key']}_{seed}"})
+    write(results, "sparse", rows)
+    (results / "sparse_fields_wave_paper-adam.png").touch()
+    page = text()
+    assert cells(page, "### wave-koopman\n", "50%")[1] == "1.00e-7 (2.05e-4, 4.88e-4x)"
+    own = "### wave-koopman, paper recipe, adam\n"
+    assert cells(page, own, "50%")[1] == "4.00e-4 ± 1.41e-4 (2.05e-4, 1.95x)"
+    assert "](../results/sparse_fields_wave_paper-adam.png)" in page[page.index(own) :]
+    assert "- wave-koopman, fast recipe, posterior: holds at 1 of 1 fractions" in page
+    assert "- wave-koopman, paper recipe, adam: holds at 1 of 1 fractions" in page
+    assert "--method adam`: has tables of its own below." in page
 
 
 def test_figures_are_linked_from_where_the_page_is(results, tmp_path):
@@ -375,7 +395,7 @@ def test_a_page_of_nothing_is_not_written(tmp_path):
 
 @pytest.fixture
 def wave(monkeypatch, tmp_path):
-    """A planted model in place of one of the Wave benchmark, with forty points to see."""
+    """A planted model, by the paper's recipe, in place of one of Wave, with forty points to see."""
     benchmark = SimpleNamespace(test=trajectories(seed=7).to_xarray())
     monkeypatch.setattr("smore.datasets.load", lambda name: benchmark)
     monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
@@ -396,11 +416,75 @@ def test_the_sparse_command_resumes_and_fills_the_page(wave, results, text):
     assert [row["count"] for row in rows] == [40, 4, 4]
     assert [len(str(row["full_mse_per_mask"]).split()) for row in rows] == [2, 2, 1]
     assert json.loads(command(*asked, "--json")) == rows
-    assert (results / "sparse_wave.png").exists()
-    assert "](../results/sparse_fields_wave.png)" in text()
-    level = cells(text(), "### wave-koopman", "10%")
+    assert (results / "sparse_wave_paper-posterior.png").exists()
+    assert "](../results/sparse_fields_wave_paper-posterior.png)" in text()
+    level = cells(text(), "### wave-koopman, paper recipe, posterior", "10%")
     assert level[1].startswith(f"{number(rows[1]['full_mse'])} (1.98e-4, ")
     assert level[2] == number(rows[2]["full_mse"])
+
+
+def test_states_by_adam_are_rows_of_their_own(wave, results):
+    """Of the same model, in the same file, and the paper's fit of as many steps as it says."""
+    asked = ("sparse", "--model", wave, "--masks", 1, "--results", results)
+    first = json.loads(command(*asked, "--json"))
+    rows = json.loads(command(*asked, "--method", "adam", "--json"))
+    assert [row["method"] for row in first + rows] == ["posterior"] * 3 + ["adam"] * 3
+    assert {row["recipe"] for row in rows} == {"paper"}
+    assert [row["visible"] for row in rows] == [1.0, 0.1, 0.1]
+    assert not {row["key"] for row in first} & {row["key"] for row in rows}
+    assert json.loads(command(*asked, "--json")) == first
+    model = SMORE.load(wave.removeprefix("wave="))
+    assert model.surrogate_.description.settings.final_fit_steps == 1000
+    test = trajectories(seed=7)
+    assert rows[0]["full_mse"] == pytest.approx(model.evaluate(test, method="adam").full_mse)
+    assert (results / "sparse_wave_paper-adam.png").exists()
+    assert (results / "sparse_fields_wave_paper-adam.png").exists()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_papers_way_trains_by_algorithm_1_and_selects_on_the_test_set(
+    wave, results, monkeypatch
+):
+    train, test = trajectories(num_times=20), trajectories(num_times=20, seed=7)
+    benchmark = SimpleNamespace(train=train.to_xarray(), test=test.to_xarray())
+    monkeypatch.setattr("smore.datasets.load", lambda name: benchmark)
+    settings = preset("wave-koopman").settings.replace(latent_dim=4, hidden_dim=8, num_hidden=1)
+    settings = settings.replace(fit_steps=5, final_fit_steps=7)
+    chosen = SimpleNamespace(dataset="wave", settings=settings)
+    monkeypatch.setattr(sparse_table, "preset", lambda name: chosen)
+    asked = ("sparse", "--dataset", "wave", "--recipe", "paper", "--method", "adam")
+    asked += ("--epochs", 3, "--masks", 1, "--results", results, "--json")
+    rows = json.loads(command(*asked))
+    told = {(row["model"], row["recipe"], row["method"], row["seed"]) for row in rows}
+    assert told == {("wave-koopman", "paper", "adam", 0)}
+    model = SMORE.from_settings(settings.replace(recipe="paper", epochs=3))
+    model.fit(train, select_on=test, progress=False)
+    assert model.surrogate_.description.training.num_snapshots == 10 * len(train)
+    expected = model.evaluate(test, method="adam").full_mse
+    assert rows[0]["full_mse"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_model_by_another_recipe_and_epochs_without_the_papers_are_refused(wave, results):
+    with pytest.raises(SettingsError, match=r"expected .* fast recipe, .* is by the paper recipe"):
+        command("sparse", "--model", wave, "--recipe", "fast", "--results", results)
+    with pytest.raises(SettingsError, match="--epochs belongs to --recipe paper"):
+        command("sparse", "--model", wave, "--epochs", 5, "--results", results)
+
+
+def test_rows_from_before_methods_were_told_are_those_of_the_posterior(wave, results):
+    asked = ("sparse", "--model", wave, "--masks", 1, "--results", results)
+    first = json.loads(command(*asked, "--json"))
+    with (results / "sparse.csv").open(newline="") as file:
+        old = [
+            {name: row[name] for name in row if name != "method"} for row in csv.DictReader(file)
+        ]
+    write(results, "sparse", old)
+    assert json.loads(command(*asked, "--json")) == first  # nothing is run again
+    command(*asked, "--method", "least-squares")
+    with (results / "sparse.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["posterior"] * 3 + ["least-squares"] * 3
+    assert [{name: row[name] for name in old[0]} for row in rows[:3]] == old
 
 
 def test_a_model_of_something_else_is_refused_before_every_row_fails(wave, results, monkeypatch):

@@ -35,18 +35,21 @@ from smore.experiments.rollout_table import (
     LABELS,
     RECIPES,
     Limits,
+    Recipe,
     rollout_ledger,
     rollout_measure,
     rollout_runs,
 )
 from smore.experiments.selection import Selection
 from smore.experiments.sparse_table import (
+    METHOD,
     Source,
     level_of,
     model_source,
     sparse_ledger,
     sparse_measure,
     sparse_runs,
+    which,
 )
 from smore.experiments.stability_table import DATASETS as STABILITY_DATASETS
 from smore.experiments.stability_table import (
@@ -57,6 +60,7 @@ from smore.experiments.stability_table import (
     stability_measure,
     stability_runs,
 )
+from smore.inference import FitMethod
 from smore.plotting import save_figure
 from smore.plotting.capacity import draw_capacity
 from smore.plotting.rollout import draw_rollouts
@@ -193,19 +197,41 @@ def sparse(
             help="A fitted model of a benchmark; may be repeated; default: fit the paper's best.",
         ),
     ] = None,
+    recipe: Annotated[
+        Recipe | None,
+        typer.Option(
+            help="Of the models: fast, or paper (Algorithm 1, selected on the test set); default: "
+            "that of the files, else fast."
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Epochs of the paper's recipe where it is fitted here."),
+    ] = None,
+    method: Annotated[
+        FitMethod, typer.Option(help="How initial states are inferred; the paper's is adam.")
+    ] = METHOD,
     masks: Annotated[int, typer.Option(min=1, help="Random masks per fraction.")] = 3,
     results: Results = RESULTS,
     as_json: Json = False,
 ) -> None:
-    """Forecasts from ever fewer visible points of the first snapshot, with observability."""
+    """Forecasts from ever fewer visible points of the first snapshot, with observability.
+
+    The paper's way is `--recipe paper --method adam`. Such a fit takes long and has no checkpoint
+    here: `smore reproduce rollout --recipe paper --models FOLDER` has, and --model takes its files.
+    """
+    if epochs is not None and recipe != "paper":
+        raise SettingsError("--epochs belongs to --recipe paper; the fast recipe has none")
     files = dict(_model_file(text) for text in model or ())
     given = [*files] if files and dataset is None else dataset
     names = _benchmarks(given, datasets.BENCHMARKS)
-    sources = {name: model_source(name, files.get(name)) for name in names}
+    sources = {name: model_source(name, files.get(name), recipe, epochs) for name in names}
     ledger = sparse_ledger(results)
-    rows = _work(ledger, sparse_runs(sources), sparse_measure(ledger, sources, masks))
-    drawn = [*_draw_sweeps(results, rows, sources), *draw_sparse_fields(results)]
-    columns = {"visible": "visible", "placement": "points", "full_mse": "full"}
+    measure = sparse_measure(ledger, sources, masks, method)
+    rows = _work(ledger, sparse_runs(sources, method), measure)
+    drawn = [*_draw_sweeps(results, rows, sources, method), *draw_sparse_fields(results)]
+    columns = {"recipe": "recipe", "method": "method", "visible": "visible"}
+    columns |= {"placement": "points", "full_mse": "full"}
     _show(rows, columns | {"paper_full_mse": "paper", "observability": "c_S"}, drawn, as_json)
 
 
@@ -263,15 +289,19 @@ def page(
     console.print(str(output), highlight=False)
 
 
-def _draw_sweeps(results: Path, rows: Sequence[Row], sources: Mapping[str, Source]) -> list[Path]:
+def _draw_sweeps(
+    results: Path, rows: Sequence[Row], sources: Mapping[str, Source], method: FitMethod
+) -> list[Path]:
     """Draw the sweep of every benchmark that has rows; the figures' files."""
     drawn = []
     for name, source in sources.items():
         here = [row for row in rows if row["dataset"] == name and row["status"] == "done"]
         if here and source.settings.latent_dim is not None:
             levels = [level_of(row) for row in here]
-            figure = sparse_figure(levels, source.settings.latent_dim, source.name)
-            drawn.append(results / f"sparse_{name}.png")
+            file = which(name, source.settings.recipe, method)
+            heading = source.name + file.removeprefix(name).replace("_", ", ")
+            figure = sparse_figure(levels, source.settings.latent_dim, heading)
+            drawn.append(results / f"sparse_{file}.png")
             save_figure(figure, drawn[-1])
     return drawn
 

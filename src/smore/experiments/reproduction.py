@@ -10,6 +10,7 @@ over.
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 import socket
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from smore.atomic_file import write_atomically
 from smore.errors import DataError, DivergenceError, SettingsError
 from smore.experiments.results import append_row, provenance
 from smore.training.checkpoints import discard_checkpoints
@@ -88,11 +90,19 @@ class Ledger:
         folder: where the table is.
         name: `folder/NAME.csv` holds its rows, `folder/.NAME/KEY` are claims.
         columns: what is measured of every run, by name.
+        added: columns that files of earlier versions lack, with what all their rows were.
     """
 
-    def __init__(self, folder: Path, name: str, columns: Sequence[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        columns: Sequence[str],
+        added: Mapping[str, str] | None = None,
+    ) -> None:
         self.path = folder / f"{name}.csv"
         self.columns = tuple(columns)
+        self.added = dict(added or {})
         self.claims = folder / f".{name}"
         if folder.exists() and not folder.is_dir():
             raise SettingsError(f"expected a folder of tables, {folder} is a file")
@@ -102,7 +112,7 @@ class Ledger:
     def rows(self) -> list[Row]:
         """All rows so far."""
         with locked(self._lock):
-            return read_rows(self.path)
+            return [self.added | row for row in read_rows(self.path)]
 
     def require_columns(self, run: Run) -> None:
         """Refuse (DataError) a file that has other columns, before hours of work are lost to it."""
@@ -141,6 +151,7 @@ class Ledger:
     def append(self, row: Row) -> None:
         """Write a row."""
         with locked(self._lock):
+            add_columns(self.path, self.added)
             append_row(self.path, row)
 
     def others(self) -> dict[str, str]:
@@ -290,6 +301,21 @@ def read_csv(path: Path) -> list[Row]:
             {name: text if name in TEXTS else _value(text) for name, text in row.items()}
             for row in csv.DictReader(file)
         ]
+
+
+def add_columns(path: Path, added: Mapping[str, str]) -> None:
+    """Write into every row of a file the columns that it lacks; nothing if it lacks none."""
+    if not path.exists():
+        return
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    missing = [name for name in added if name not in header]
+    if not missing:
+        return
+    text = io.StringIO(newline="")
+    values = [added[name] for name in missing]
+    csv.writer(text).writerows([header + missing, *(row + values for row in rows)])
+    write_atomically(path, [text.getvalue().encode()])
 
 
 def _value(text: str) -> Any:

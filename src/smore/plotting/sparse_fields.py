@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,8 +12,10 @@ from matplotlib.figure import Figure
 from smore import datasets
 from smore.data import Trajectories
 from smore.experiments.kept_snapshot import SNAPSHOT
+from smore.experiments.rollout_table import RECIPES
 from smore.experiments.sparse import Index
-from smore.experiments.sparse_table import panel_sensors, sparse_fields_path
+from smore.experiments.sparse_table import panel_sensors, sparse_fields_path, which
+from smore.inference import FitMethod
 from smore.plotting.panels import save_figure
 from smore.plotting.rollout import SHOWN, channel_values, draw_panel
 
@@ -22,12 +26,13 @@ LEAST_ERROR = 1e-30
 def draw_sparse_fields(results: Path) -> list[Path]:
     """Draw the forecast of every benchmark that has one in `results`; the figures' files."""
     drawn = []
-    for dataset in datasets.BENCHMARKS:
-        path = sparse_fields_path(results, dataset)
+    for dataset, recipe, method in product(datasets.BENCHMARKS, RECIPES, get_args(FitMethod)):
+        path = sparse_fields_path(results, dataset, recipe, method)
         if path.exists():
             fields = Trajectories.open(path, missing="mask")
             name = SHOWN.get(dataset, fields.channels[0].name)
-            figure = sparse_fields_figure(fields, panel_sensors(fields), name, dataset)
+            heading = which(dataset, recipe, method).replace("_", ", ")
+            figure = sparse_fields_figure(fields, panel_sensors(fields), name, heading)
             drawn.append(path.with_suffix(".png"))
             save_figure(figure, drawn[-1])
     return drawn
