@@ -179,6 +179,14 @@ def test_exchanges_go_on_from_any_start_until_none_pays(seed):
             assert log_det(modes, prior, noise, moved) < reached + 1e-2 + 1e-9
 
 
+def test_exchanges_that_never_settle_end_after_ten_rounds(monkeypatch):
+    def restless(candidates, root, information, chosen, part):
+        chosen[0] += 1
+
+    monkeypatch.setattr("smore.inference.placement._sweep", restless)
+    assert exchanged(None, None, [0]) == [10]
+
+
 @pytest.mark.parametrize(("count", "tables"), [(2, 1), (16, 1), (17, 2), (33, 3)])
 def test_up_to_sixteen_sensors_are_visited_with_one_table(monkeypatch, count, tables):
     """All others are those of the eight and fewer directions that a part of them has lost."""
