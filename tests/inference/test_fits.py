@@ -271,6 +271,30 @@ def test_adam_reaches_least_squares_where_the_modes_are_independent():
     )
 
 
-def test_adam_stays_at_zero_where_nothing_is_observed():
+@pytest.mark.parametrize("keeps", ["best", "last"])
+def test_adam_stays_at_zero_where_nothing_is_observed(keeps):
     equations = one_problem(random_decoder(), random_block("nothing"))
-    assert not adam(equations, 5, 0.1).any()
+    assert not adam(equations, 5, 0.1, keeps).any()
+
+
+def test_adam_may_keep_the_last_iterate_instead_of_the_best():
+    """After exactly so many steps, also where the one before was better."""
+    decoder, block, rate, num_steps = random_decoder(), random_block("masked"), 3.0, 12
+    codes = torch.zeros(SNAPSHOTS, CHANNELS * DIM, dtype=torch.float64, requires_grad=True)
+    problems = [stacked(decoder, block, snapshot) for snapshot in range(SNAPSHOTS)]
+    number = sum(len(targets) for _, targets, _ in problems)
+    optimizer = torch.optim.Adam([codes], lr=rate)
+    for _ in range(num_steps):
+        optimizer.zero_grad()
+        (
+            sum(
+                (design @ code - targets).square().sum()
+                for code, (design, targets, _) in zip(codes, problems, strict=True)
+            )
+            / number
+        ).backward()
+        optimizer.step()
+    equations = one_problem(decoder, block)
+    found = adam(equations, num_steps, rate, keeps="last").flatten(1)
+    torch.testing.assert_close(found, codes.detach(), rtol=1e-8, atol=1e-9)
+    assert not torch.equal(found, adam(equations, num_steps, rate).flatten(1))

@@ -109,7 +109,7 @@ def adam(
     optimizer = torch.optim.Adam([codes], lr=rate)
     best = codes.detach().clone()
     lowest = torch.full((len(codes),), torch.inf, dtype=codes.dtype)
-    total = equations.count.sum()
+    total = equations.count.sum().clamp(min=1)
     with torch.no_grad():
         for step in range(num_steps + 1):
             pulled = equations.pull(codes)
