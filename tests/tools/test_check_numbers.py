@@ -93,7 +93,7 @@ def test_a_number_without_a_source_is_noticed(check, figure):
 
 
 def test_counts_labels_code_and_addresses_are_no_figures(check):
-    page = """Theorem 3 has 2 parts (§5.1); Algorithm 12, Python 3.11, exit code 128, PM64 at p = 100.
+    page = """Theorem 3 has 2 parts (§5.1); Algorithm 12, Python 3.11, exit code 128, PM64, p = 100.
 
 Call `fit(0.5)` or [this](x_1.5.md), in L2:
 
