@@ -16,21 +16,25 @@ from smore.dynamics import QuadraticDynamics
 from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure
 from smore.plotting.certificate import certificate_figure
-from smore.stability.certificate import Certificate
+from smore.stability.certificate import SHOWN_STEPS, Certificate, Verdict
 from smore.stability.decoder_constants import DecoderConstants, field_bound
-from smore.stability.forecast_bound import ForecastBound
+from smore.stability.forecast_bound import ForecastBound, StateError
 from smore.stability.modes import linearisation
 from smore.surrogate import Surrogate
 
-NOT_CERTIFIED = 3
-SHOWN_STEPS, SHOWN_STATES = 10_000, 30
+EXIT_CODES: dict[Verdict, int] = {"certified": 0, "refused": 3, "bounded": 4}
+STYLES: dict[Verdict, str] = {"certified": "green", "refused": "bold red", "bounded": "yellow"}
+SHOWN_STATES = 30
 
 
 def certify(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
     data: Annotated[
         Path | None,
-        typer.Argument(help="Trajectories whose forecast errors are to be bounded (Theorem 3)."),
+        typer.Argument(
+            help="Trajectories whose forecast errors are to be bounded (Theorem 3); or sensor "
+            "values of one time, for which the error of the state is estimated."
+        ),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(help="Use the test set of a benchmark for that.")
@@ -41,28 +45,37 @@ def certify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether the dynamics are proved stable; exit code 0 if so, 3 if not."""
+    """Say whether the dynamics are proved stable.
+
+    Exit code 0 if so; 4 if they are proved bounded over any finite horizon only; 3 if neither.
+    """
     if figure is not None:
         require_figure_format(figure)
     model = SMORE.load(model_file)
     certificate = model.certify()
     constants = None if model.surrogate_.mesh is None else model.decoder_constants()
     source = load_benchmark(dataset).test if dataset is not None else data
-    forecast = None
+    forecast = state = None
     if source is not None:
-        forecast = model.forecast_bound(source, missing=missing)
+        known = model.observations(source, missing=missing)
+        if max(sequence.num_snapshots for sequence in known) > 1:
+            forecast = model.forecast_bound(known)
+        else:
+            state = model.state_error(known)
     if as_json:
-        print_json(_summary(certificate, constants, forecast))
+        print_json(_summary(certificate, constants, forecast, state))
     else:
         _print(certificate, constants, forecast)
+        if state is not None:
+            _print_state(state)
         _print_origin(model.surrogate_)
     if figure is not None:
         linear = _linear_part(model.surrogate_)
         save_figure(certificate_figure(certificate, linear, _rollouts(model), forecast), figure)
         if not as_json:
             console.print(f"figure: {figure}", highlight=False)
-    if not certificate.claims.certified:
-        raise typer.Exit(NOT_CERTIFIED)
+    if code := EXIT_CODES[certificate.claims.verdict]:
+        raise typer.Exit(code)
 
 
 def _print_origin(surrogate: Surrogate) -> None:
@@ -97,7 +110,7 @@ def _rollouts(model: SMORE) -> Any:
 
 def _largest_field(certificate: Certificate, constants: DecoderConstants) -> float | None:
     """L2 norm that long forecasts from training states cannot exceed, if that is proved."""
-    if not certificate.claims.certified:
+    if certificate.claims.verdict == "refused":
         return None
     return field_bound(constants, *certificate.norm_bound(SHOWN_STEPS))
 
@@ -106,11 +119,13 @@ def _summary(
     certificate: Certificate,
     constants: DecoderConstants | None,
     forecast: ForecastBound | None,
+    state: StateError | None,
 ) -> dict[str, Any]:
     return certificate.to_dict() | {
         "decoder": None if constants is None else vars(constants),
         "field_bound": None if constants is None else _largest_field(certificate, constants),
         "forecast": None if forecast is None else forecast.to_dict(),
+        "state": None if state is None else vars(state),
     }
 
 
@@ -120,9 +135,7 @@ def _print(
     forecast: ForecastBound | None,
 ) -> None:
     verdict, *rest = certificate.text().splitlines()
-    console.print(
-        verdict, style="green" if certificate.claims.certified else "bold red", highlight=False
-    )
+    console.print(verdict, style=STYLES[certificate.claims.verdict], highlight=False, markup=False)
     for line in rest:
         console.print(line, highlight=False, markup=False)
     if constants is not None:
@@ -140,13 +153,28 @@ def _print(
                 highlight=False,
             )
     if forecast is not None:
-        recursion = forecast.recursion
-        vacuous = "; a >= 1, so it promises nothing in the long run" if recursion.a >= 1 else ""
-        console.print(
-            f"forecasts  from these data: largest L2 error {forecast.measured.max():.3g}, bound "
-            f"{forecast.bound[0]:.3g} at first, {forecast.bound[-1]:.3g} at the end, "
-            f"{forecast.limit:.3g} in the long run\n"
-            f"           with a = {recursion.a:.6g}, b = {recursion.b_roll:.3g} observed on "
-            f"{recursion.sample}{vacuous}",
-            highlight=False,
-        )
+        _print_forecast(forecast)
+
+
+def _print_forecast(forecast: ForecastBound) -> None:
+    recursion = forecast.recursion
+    vacuous = "; a >= 1, so it promises nothing in the long run" if recursion.a >= 1 else ""
+    word = "bound" if forecast.proved else "bound (not proved: a is what was observed)"
+    console.print(
+        f"forecasts  from these data: largest L2 error {forecast.measured.max():.3g}, {word} "
+        f"{forecast.bound[0]:.3g} at first, {forecast.bound[-1]:.3g} at the end, "
+        f"{forecast.limit:.3g} in the long run\n"
+        f"           with a = {recursion.a:.6g}, b = {recursion.b_roll:.3g} observed on "
+        f"{recursion.sample}{vacuous}",
+        highlight=False,
+    )
+
+
+def _print_state(state: StateError) -> None:
+    console.print(
+        f"state      known to about {state.bound:.3g} from these sensors (c_S = "
+        f"{state.observability:.3g}): an estimate, not a bound, because what an ideal state would "
+        "miss is not known here; left-out trajectories say "
+        f"{state.ideal_residual:.3g}, the fit misses {state.fit_residual:.3g}",
+        highlight=False,
+    )

@@ -145,7 +145,11 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
             f"forecast error on the {training.selection}: {best:.3g}{advice}", highlight=False
         )
     claims = model.certify().claims
-    verdict = "certified stable" if claims.certified else "stability not certified"
+    verdict = {
+        "certified": "certified stable",
+        "bounded": "proved bounded over any finite horizon",
+        "refused": "stability not certified",
+    }[claims.verdict]
     console.print(f"{verdict}: {claims.reason}", highlight=False)
     if evaluation is not None:
         print_evaluation(evaluation)

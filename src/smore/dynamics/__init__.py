@@ -7,7 +7,7 @@ from smore.dynamics.conservative import (
 )
 from smore.dynamics.covariance import StepError, forecast_covariances
 from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
-from smore.dynamics.integrators import METHODS, StepMap, step_map
+from smore.dynamics.integrators import METHODS, StepMap, affine_flow, step_map
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.mlp import MLPDynamics
 from smore.dynamics.quadratic import FullQuadratic, LowRankQuadratic, QuadraticDynamics
@@ -33,6 +33,7 @@ __all__ = [
     "StepError",
     "StepMap",
     "StepPlan",
+    "affine_flow",
     "draw_anchors",
     "forecast_covariances",
     "forecast_latents",

@@ -99,6 +99,10 @@ class LowRankConservative(ConservativeDynamics):
         third = latents @ self.third.T
         return (second * third) @ self.first - (first * third) @ self.second
 
+    @property
+    def magnitude(self) -> Tensor:
+        return 2 * self.first.norm() * self.second.norm() * self.third.norm()
+
     def skew(self, latents: Tensor) -> Tensor:
         half = (self.first.T * (latents @ self.third.T)[..., None, :]) @ self.second
         return half - half.mT
@@ -136,6 +140,10 @@ class FullConservative(ConservativeDynamics):
 
     def quadratic(self, latents: Tensor) -> Tensor:
         return (self.skew(latents) @ latents[..., None])[..., 0]
+
+    @property
+    def magnitude(self) -> Tensor:
+        return math.sqrt(2) * self.upper.norm()
 
     def skew(self, latents: Tensor) -> Tensor:
         return self._skew(latents @ self.upper.T)

@@ -32,6 +32,11 @@ class QuadraticDynamics(LatentDynamics):
     def quadratic(self, latents: Tensor) -> Tensor:
         """α -> [αᵀ Q⁽ⁱ⁾ α]_i: (..., r) -> (..., r)."""
 
+    @property
+    @abstractmethod
+    def magnitude(self) -> Tensor:
+        """m with Σ |terms that add up to Q(α)| <= m ‖α‖²: their rounding is relative to that."""
+
     @abstractmethod
     def slices(self, outputs: slice) -> Tensor:
         """Symmetric slices Q⁽ⁱ⁾_jk for i in `outputs`, as (i, j, k)."""
@@ -63,6 +68,10 @@ class LowRankQuadratic(QuadraticDynamics):
         products = (latents @ self.left.flatten(1)) * (latents @ self.right.flatten(1))
         return products.unflatten(-1, self.left.shape[1:]).sum(-1)
 
+    @property
+    def magnitude(self) -> Tensor:
+        return self.left.norm() * self.right.norm()
+
     @torch.no_grad()
     def rescale(self, factor: float) -> None:
         self.bias.mul_(factor)
@@ -91,6 +100,10 @@ class FullQuadratic(QuadraticDynamics):
     def quadratic(self, latents: Tensor) -> Tensor:
         pairs = (latents[..., :, None] * latents[..., None, :]).flatten(-2)
         return pairs @ self.tensor.flatten(1).T
+
+    @property
+    def magnitude(self) -> Tensor:
+        return self.tensor.norm()
 
     @torch.no_grad()
     def rescale(self, factor: float) -> None:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from smore.stability.certificate import Certificate
+from smore.stability.certificate import HEADLINES, Certificate
 from smore.stability.forecast_bound import ForecastBound
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ def certificate_figure(
     """
     num_panels = 2 if forecast is None else 3
     figure = Figure(figsize=(4.6 * num_panels, 3.8), layout="constrained")
-    verdict = "certified" if certificate.claims.certified else "not certified"
+    verdict = HEADLINES[certificate.claims.verdict].lower()
     figure.suptitle(f"Stability of the latent dynamics: {verdict}", fontsize=11)
     panels = figure.subplots(1, num_panels)
     _draw_spectra(panels[0], linear, certificate.claims.time_unit)

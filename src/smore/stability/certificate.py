@@ -9,20 +9,31 @@ for the map that forecasts really iterate, once per output interval,
     V_{n+1} <= ρ V_n + κ,
 
 both for every state with V <= R, where R may be infinite. Where γ > 0 and ρ < 1 states end up
-within c / γ and κ / (1 - ρ) of m, whatever they started from.
+within c / γ and κ / (1 - ρ) of m, whatever they started from: that is "certified". Where γ is
+zero as far as rounding can tell, V grows by c per unit of time at most: over any finite horizon it
+is "bounded".
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
 from smore.stored_tuple import StoredTuple
+
+Verdict = Literal["certified", "bounded", "refused"]
+HEADLINES: dict[Verdict, str] = {
+    "certified": "CERTIFIED",
+    "bounded": "BOUNDED OVER ANY FINITE HORIZON",
+    "refused": "NOT CERTIFIED",
+}
+# The time that words speak of where claims are about finite times.
+SHOWN_STEPS = 10_000
 
 
 class Condition(BaseModel):
@@ -47,12 +58,14 @@ class Claims(BaseModel):
     """The constants of a certificate; None where nothing was proved.
 
     Args:
-        certified: both the ODE and the map are proved bounded for all states the model is used for.
+        verdict: "certified" if both the ODE and the map are proved bounded for all times and all
+            states the model is used for; "bounded" if they are over any finite time, growing with
+            it at most linearly and by rounding; else "refused".
         reason: why, or why not, in a sentence.
         remedy: what to try when not certified.
         dynamics: the kind of system, in words.
         metric: what V is, in words.
-        margin: γ, per unit of model time.
+        margin: γ, per unit of model time; of a "bounded" system zero, less what rounding hides.
         forcing: c = ‖F d‖.
         defect: η_Q of the quadratic term; 0 when it conserves energy exactly.
         radius: R, None when claims hold for every state.
@@ -64,12 +77,14 @@ class Claims(BaseModel):
         integrator: what the map is.
         time_unit: what rates and steps are counted in.
         training_radius: largest V over the training states.
+        escape_time: model time up to which the ODE is proved to stay finite from training states;
+            None if for ever, or if nothing is known.
         conditions: everything that was checked.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    certified: bool
+    verdict: Verdict
     reason: str
     remedy: str | None
     dynamics: str
@@ -86,7 +101,28 @@ class Claims(BaseModel):
     integrator: str
     time_unit: str
     training_radius: float
+    escape_time: float | None = None
     conditions: StoredTuple[Condition]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def certified(self) -> bool:
+        """Whether forecasts of any length stay bounded."""
+        return self.verdict == "certified"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_before_verdicts(cls, told: Any) -> Any:
+        """Claims of version 0.1, which knew yes and no.
+
+        Its proofs about linear-quadratic dynamics left out rounding: they are not repeated.
+        """
+        if not isinstance(told, dict) or "verdict" in told:
+            return told
+        if told.get("certified") and told.get("dynamics") == "linear-quadratic dynamics":
+            why = "an earlier version of smore certified this model without minding rounding"
+            told = told | {"reason": why, "remedy": "fit the model again", "certified": False}
+        return told | {"verdict": "certified" if told.get("certified") else "refused"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,19 +154,38 @@ class Certificate:
     def bound(self, start: ArrayLike, num_steps: int) -> NDArray[np.float64]:
         """Bounds of V after 0, 1, .., num_steps intervals from states with V = start: (..., n + 1).
 
-        Infinite for starts that the claims do not cover.
+        Infinite for starts that the claims do not cover, and from where on V may have left the set
+        for which they hold.
         """
         start = np.asarray(start, dtype=np.float64)[..., None]
         factor, forcing = self.claims.map_factor, self.claims.map_forcing
         limit = math.inf if self.claims.radius is None else self.claims.radius
         if factor is None or forcing is None:
             return np.full((*start.shape[:-1], num_steps + 1), math.inf)
-        count = np.arange(num_steps + 1)
-        with np.errstate(over="ignore"):
-            powers = np.exp(count * math.log(factor)) if factor > 0 else (count == 0) * 1.0
-            sums = count if factor == 1 else (1 - powers) / (1 - factor)
-            bounds = powers * start + forcing * sums
-        return np.where(start <= limit, bounds, math.inf)
+        steps, excess = np.arange(num_steps + 1), factor - 1
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            # By the logarithm: 1 - ρⁿ would lose the digits of a ρ close to 1.
+            exponents = np.where(steps, steps * np.log(factor), 0.0)
+            if excess > -0.5:
+                exponents = steps * np.log1p(excess)
+            sums = steps if excess == 0 else np.expm1(exponents) / excess
+            bounds = np.exp(exponents) * start + (forcing * sums if forcing else 0.0)
+        covered = start <= limit
+        if not self.stays_inside:
+            covered = covered & np.concatenate([covered, bounds[..., :-1] <= limit], axis=-1)
+        return np.where(covered, bounds, math.inf)
+
+    @property
+    def stays_inside(self) -> bool:
+        """Whether no state that the claims cover ever leaves the set for which they hold."""
+        factor, forcing, radius = (
+            self.claims.map_factor,
+            self.claims.map_forcing,
+            self.claims.radius,
+        )
+        if radius is None or factor is None or forcing is None:
+            return True
+        return forcing <= (1 - factor) * radius
 
     def norm_bound(self, num_steps: int) -> tuple[float, float]:
         """‖m‖ and a bound of ‖α - m‖ over forecasts of that length from any training state."""
@@ -145,9 +200,7 @@ class Certificate:
     def text(self) -> str:
         """One screen: verdict first, then the numbers."""
         claims = self.claims
-        lines = [
-            f"{'CERTIFIED' if claims.certified else 'NOT CERTIFIED'}: {claims.reason}",
-        ]
+        lines = [f"{HEADLINES[claims.verdict]}: {claims.reason}"]
         if claims.remedy:
             lines.append(f"try: {claims.remedy}")
         lines.append("")

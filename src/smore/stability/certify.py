@@ -28,7 +28,7 @@ def certify_dynamics(dynamics: LatentDynamics, states: Array, stepping: Stepping
     if isinstance(dynamics, QuadraticDynamics):
         return certify_quadratic(dynamics, states, stepping)
     claims = Claims(
-        certified=False,
+        verdict="refused",
         reason="there is no theory for these dynamics",
         remedy="dynamics 'koopman', or 'conservative' with dissipative=True",
         dynamics=type(dynamics).__name__,

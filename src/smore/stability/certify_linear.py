@@ -9,12 +9,8 @@ import torch
 
 from smore.dynamics import LinearDynamics, step_map
 from smore.stability.certificate import Certificate, Claims, Condition
-from smore.stability.lyapunov import Enclosed, Metric, metrics
+from smore.stability.lyapunov import MARGINAL, Enclosed, Metric, metrics
 from smore.stability.stepping import Array, Stepping, as_array
-
-# A rate or an excess over 1 below this, relative, and explained by rounding, counts as zero; where
-# rounding could hide more, nothing is claimed.
-MARGINAL = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +56,7 @@ def certify_linear(dynamics: LinearDynamics, states: Array, stepping: Stepping) 
     radius = float(np.abs(np.linalg.eigvals(flow)).max())
     proved = best.strict or best.marginal
     claims = Claims(
-        certified=proved,
+        verdict="certified" if best.strict else "bounded" if best.marginal else "refused",
         reason=_linear_reason(best, float(spectrum), radius),
         remedy=None if proved else _linear_remedy(float(spectrum), stepping),
         dynamics="linear dynamics",

@@ -1,94 +1,161 @@
 """Certificates of linear-quadratic dynamics: Theorem 1, exact or with a cyclic defect.
 
-About a centre m the energy ‖α - m‖² / 2 changes by at most ‖d‖ V - γ V² + η_Q V³. Without a defect
-(η_Q = 0) claims hold everywhere; with one, up to γ / (2 η_Q), at half the margin.
+Zero as the centre and the plain norm as the metric come first. Where they do not cover the training
+states, other centres are tried, and then other energies that the quadratic term conserves.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from smore.dynamics import ConservativeDynamics, QuadraticDynamics
-from smore.dynamics.integrators import METHODS
-from smore.stability.certificate import Certificate, Claims, Condition
-from smore.stability.lyapunov import EPSILON, SAFETY, Enclosed, Metric
-from smore.stability.regularisers import conservation_penalty
-from smore.stability.rk4_majorant import Majorant, substeps_needed
+from smore.stability.centre import Centre
+from smore.stability.certificate import SHOWN_STEPS, Certificate, Claims, Condition, Verdict
+from smore.stability.conserved_energy import conserved_metrics
+from smore.stability.quadratic_map import MapClaim, certify_map
+from smore.stability.quadratic_system import QuadraticSystem
 from smore.stability.shift import best_shift, improve_radius
 from smore.stability.stepping import Array, Stepping, as_array
 
 # Looking for the best centre takes the r³ numbers of the quadratic term several times over.
-LARGEST_SEARCH = 128
+LARGEST_SEARCH = 256
+RANKS: dict[Verdict, int] = {"certified": 0, "bounded": 1, "refused": 2}
 
 
 @dataclass(frozen=True, eq=False)
-class _Centre:
-    """A shifted system that loses energy at `margin` within `radius` of its centre."""
+class _Attempt:
+    """What one centre in one metric proves."""
 
-    shift: Array
-    forcing: float
-    growth: Enclosed
-    defect: float
-    at_zero: bool
-
-    @property
-    def gamma(self) -> float:
-        """γ of Theorem 1, rounding taken off."""
-        return -self.growth.upper
+    dynamics: QuadraticDynamics
+    system: QuadraticSystem
+    centre: Centre
+    map_claim: MapClaim
+    training_radius: float
 
     @property
-    def radius(self) -> float:
-        """Up to where claims hold: everywhere, or γ / (2 η_Q)."""
-        if self.defect == 0:
-            return math.inf
-        return self.gamma / (2 * self.defect)
+    def inside(self) -> bool:
+        """Whether the training states are covered."""
+        return self.training_radius <= self.map_claim.radius
 
     @property
-    def margin(self) -> float:
-        """What is left of γ when half of it pays for the defect."""
-        return self.gamma if self.defect == 0 else self.gamma / 2
+    def verdict(self) -> Verdict:
+        if self.centre.dissipates and self.map_claim.contracts and self.inside:
+            return "certified"
+        if self.centre.makes_no_energy and self.map_claim.keeps and self.inside:
+            return "bounded"
+        return "refused"
 
     @property
-    def absorbing(self) -> float:
-        """‖d‖ / γ, or 2 ‖d‖ / γ."""
-        return self.forcing / self.margin if self.margin > 0 else math.inf
+    def escape_time(self) -> float:
+        return self.centre.escape_time(self.training_radius)
 
     @property
-    def dissipates(self) -> bool:
-        return self.gamma > 0 and self.absorbing < self.radius
+    def rank(self) -> tuple[int, bool, float, float]:
+        """Small for a good certificate."""
+        known = self.map_claim.factor is not None
+        return (RANKS[self.verdict], not known, -self.escape_time, self.centre.growth.upper)
 
 
+@torch.no_grad()
 def certify_quadratic(
     dynamics: QuadraticDynamics, states: Array, stepping: Stepping
 ) -> Certificate:
-    bias, linear = as_array(dynamics.bias), as_array(dynamics.linear)
-    with torch.no_grad():
-        slices = dynamics.slices(slice(None)).to("cpu", torch.float64)
-    exact = isinstance(dynamics, ConservativeDynamics)
-    defect = 0.0 if exact else cyclic_defect(dynamics, slices)
-    centre = _best_centre(dynamics, bias, linear, slices, defect, states)
-    distances = np.linalg.norm(states - centre.shift, axis=1)
-    training_radius = float(distances.max())
-    map_claim = _certify_map(centre, linear, slices, training_radius, stepping)
-    inside = training_radius <= map_claim.radius
-    proved = centre.dissipates and map_claim.holds and inside
-    conditions = (
+    best: _Attempt | None = None
+    for attempt in _attempts(dynamics, states, stepping):
+        if best is None or attempt.rank < best.rank:
+            best = attempt
+        if best.verdict == "certified":
+            break
+    assert best is not None
+    return Certificate(_claims(best, stepping), best.centre.shift, best.system.metric.factor)
+
+
+def _attempts(dynamics: QuadraticDynamics, states: Array, stepping: Stepping) -> Iterator[_Attempt]:
+    """From the simplest on; whoever is content stops asking."""
+    plain = QuadraticSystem.of(dynamics)
+    zero = np.zeros(dynamics.dim)
+
+    def attempt(system: QuadraticSystem, shift: Array) -> _Attempt:
+        centre = system.about(shift)
+        offsets = (states - shift) @ system.metric.factor.T
+        reach = float(np.linalg.norm(offsets, axis=1).max())
+        claim = certify_map(dynamics, system, centre, reach, stepping)
+        return _Attempt(dynamics, system, centre, claim, reach)
+
+    first = attempt(plain, zero)
+    yield first
+    if stepping.method == "strang" and (first.centre.dissipates or first.centre.makes_no_energy):
+        return  # these steps are taken about zero: nothing else can be said of them
+    yield from (attempt(plain, shift) for shift in _shifts(plain, states))
+    for metric in conserved_metrics(plain.linear, plain.slices.numpy()):
+        system = plain.in_metric(metric)
+        yield attempt(system, zero)
+        yield from (attempt(system, shift) for shift in _shifts(system, states))
+
+
+def _shifts(system: QuadraticSystem, states: Array) -> Iterator[Array]:
+    """Centres within the range of the training states: of the least growth, and near it."""
+    if len(system.bias) > LARGEST_SEARCH:
+        return
+    factor = system.metric.factor
+    reach = float(np.linalg.norm(states @ factor.T, axis=1).max())
+    operators = (torch.as_tensor(system.bias), torch.as_tensor(system.linear), system.slices)
+    least = best_shift(*operators, reach)
+    back = np.linalg.inv(factor)
+    yield back @ as_array(least.shift)
+    if least.growth < 0:
+        yield back @ as_array(improve_radius(*operators, least).shift)
+
+
+def _claims(best: _Attempt, stepping: Stepping) -> Claims:
+    centre, claim, verdict = best.centre, best.map_claim, best.verdict
+    proved = verdict != "refused"
+    escape = best.escape_time
+    return Claims(
+        verdict=verdict,
+        reason=_reason(best, stepping),
+        remedy=None if proved else _remedy(best),
+        dynamics="linear-quadratic dynamics",
+        metric=best.system.metric.name + ("" if centre.at_zero else ", from a centre found for it"),
+        margin=centre.margin if centre.dissipates or proved else None,
+        forcing=centre.forcing,
+        defect=centre.defect,
+        radius=claim.radius if math.isfinite(claim.radius) else None,
+        condition=best.system.metric.condition,
+        map_factor=claim.factor,
+        map_forcing=claim.forcing,
+        substeps_needed=claim.substeps_needed,
+        step=stepping.step,
+        integrator=str(stepping),
+        time_unit=stepping.time_unit,
+        training_radius=best.training_radius,
+        escape_time=escape if math.isfinite(escape) else None,
+        conditions=_conditions(best),
+    )
+
+
+def _conditions(best: _Attempt) -> tuple[Condition, ...]:
+    centre, claim = best.centre, best.map_claim
+    by_construction = isinstance(best.dynamics, ConservativeDynamics) and centre.defect == 0
+    return (
         Condition(
             name="the quadratic term makes no energy",
-            holds=defect == 0,
-            value=defect,
-            detail="by construction" if exact else f"cyclic defect η_Q = {defect:.3g}",
+            holds=centre.defect == 0,
+            value=centre.defect,
+            detail="by construction"
+            if by_construction
+            else f"cyclic defect η_Q = {centre.defect:.3g}",
         ),
         Condition(
             name="the linear part loses energy",
             holds=centre.gamma > 0,
             value=centre.gamma,
-            detail=f"margin γ = {centre.gamma:.3g} about "
+            detail=f"margin γ = {-centre.growth.value:.3g} ± {centre.growth.error:.1g} about "
             + ("zero" if centre.at_zero else "the best centre found"),
         ),
         Condition(
@@ -102,186 +169,76 @@ def certify_quadratic(
         ),
         Condition(
             name="the map keeps the bound of the ODE",
-            holds=map_claim.holds,
-            value=map_claim.factor,
-            detail=map_claim.detail,
+            holds=claim.keeps,
+            value=claim.factor,
+            detail=claim.detail,
         ),
         Condition(
             name="training states lie inside",
-            holds=inside and map_claim.holds,
-            value=training_radius,
-            detail=f"up to {training_radius:.3g} from the centre",
+            holds=best.inside and claim.factor is not None,
+            value=best.training_radius,
+            detail=f"up to {best.training_radius:.3g} from the centre",
         ),
     )
-    claims = Claims(
-        certified=proved,
-        reason=_quadratic_reason(centre, map_claim, proved, training_radius),
-        remedy=None if proved else _quadratic_remedy(dynamics, centre, map_claim),
-        dynamics="linear-quadratic dynamics",
-        metric="the norm of the latents"
-        + ("" if centre.at_zero else ", from a centre found for it"),
-        margin=centre.margin if centre.dissipates else None,
-        forcing=centre.forcing,
-        defect=defect,
-        radius=map_claim.radius if math.isfinite(map_claim.radius) else None,
-        condition=1.0,
-        map_factor=map_claim.factor if centre.dissipates else None,
-        map_forcing=map_claim.forcing if centre.dissipates else None,
-        substeps_needed=map_claim.substeps_needed,
-        step=stepping.step,
-        integrator=str(stepping),
-        time_unit=stepping.time_unit,
-        training_radius=training_radius,
-        conditions=conditions,
-    )
-    return Certificate(claims, centre.shift, np.eye(len(bias)))
 
 
-@torch.no_grad()
-def cyclic_defect(dynamics: QuadraticDynamics, slices: Tensor) -> float:
-    """η_Q = L_reg,cons^½ / 3, with the rounding of sums of its symmetric slices added."""
-    rounding = SAFETY * EPSILON * float(slices.norm())
-    return (math.sqrt(float(conservation_penalty(dynamics))) + rounding) / 3
-
-
-def _best_centre(
-    dynamics: QuadraticDynamics,
-    bias: Array,
-    linear: Array,
-    slices: Tensor,
-    defect: float,
-    states: Array,
-) -> _Centre:
-    """Zero if it will do, else the best centre within the range of the training states."""
-    plain = _about_zero(dynamics, bias, linear, defect)
-    if plain.dissipates or len(bias) > LARGEST_SEARCH:
-        return plain
-    reach = float(np.linalg.norm(states, axis=1).max())
-    operators = (torch.as_tensor(bias), torch.as_tensor(linear), slices)
-    found = best_shift(*operators, reach)
-    if found.growth < 0:
-        found = improve_radius(*operators, found)
-    shift = as_array(found.shift)
-    # A(m) is formed and symmetrised in float64: r products and sums per entry.
-    error = (
-        SAFETY
-        * len(bias)
-        * EPSILON
-        * (float(np.linalg.norm(linear)) + 2 * float(slices.norm()) * float(np.linalg.norm(shift)))
-    )
-    forcing = float(np.linalg.norm(as_array(found.forcing))) + error * (
-        1 + float(np.linalg.norm(shift))
-    )
-    moved = _Centre(shift, forcing, Enclosed(float(found.growth), error), defect, at_zero=False)
-    return moved if moved.dissipates or moved.gamma > plain.gamma else plain
-
-
-def _about_zero(dynamics: QuadraticDynamics, bias: Array, linear: Array, defect: float) -> _Centre:
-    forcing = float(np.linalg.norm(bias))
-    if isinstance(dynamics, ConservativeDynamics) and dynamics.dissipative:
-        # K - R Rᵀ - g I with K skew: the symmetric part is at most -g, whatever K and R are.
-        growth = Enclosed(-float(dynamics.margin), 0.0)
-    else:
-        growth = Metric("", np.eye(len(bias))).logarithmic_norm(linear)
-    return _Centre(np.zeros(len(bias)), forcing, growth, defect, at_zero=True)
-
-
-@dataclass(frozen=True)
-class _MapClaim:
-    """V_{n+1} <= factor V_n + forcing for V <= radius, over one output interval."""
-
-    factor: float | None
-    forcing: float | None
-    radius: float
-    detail: str
-    substeps_needed: int | None = None
-
-    @property
-    def holds(self) -> bool:
-        return self.factor is not None
-
-
-def _certify_map(
-    centre: _Centre,
-    linear: Array,
-    slices: Tensor,
-    training_radius: float,
-    stepping: Stepping,
-) -> _MapClaim:
-    if not centre.dissipates:
-        return _MapClaim(None, None, centre.radius, "nothing to inherit")
-    strength = float(torch.linalg.matrix_norm(slices.flatten(1), 2))  # ‖Q(y, y)‖ <= strength ‖y‖²
-    reach = 2 * max(training_radius, centre.absorbing)
-    if stepping.method == "strang":
-        if not centre.at_zero:
-            return _MapClaim(None, None, centre.radius, "Strang steps are taken about zero")
-        return _strang_claim(centre, len(linear), stepping)
-    radius = min(centre.radius, reach)
-    offset = 2 * strength * float(np.linalg.norm(centre.shift))
-    majorant = Majorant(centre.forcing, float(np.linalg.norm(linear, 2)) + offset, strength)
-    tableau = METHODS[stepping.method]
-    assert tableau is not None
-    needed = substeps_needed(majorant, centre.margin, radius, stepping.step, tableau)
-    if needed is None or needed > stepping.substeps:
-        more = "no number of substeps is known to" if needed is None else f"{needed} substeps would"
-        return _MapClaim(
-            None, None, radius, f"{stepping.substeps} per interval are too few; {more}", needed
-        )
-    step = stepping.step / stepping.substeps
-    error = majorant.local_error(radius, step, tableau)
-    factor, forcing = _compound(centre, step, stepping.substeps, error, 0.0)
-    detail = f"the local error is below what the ODE loses per step ({needed} substeps suffice)"
-    return _MapClaim(factor, forcing, radius, detail, needed)
-
-
-def _strang_claim(centre: _Centre, dim: int, stepping: Stepping) -> _MapClaim:
-    """Strang steps obey the bound exactly, and lose no more than rounding of products with it."""
-    step = stepping.step / stepping.substeps
-    factor, forcing = _compound(centre, step, stepping.substeps, 0.0, SAFETY * dim * EPSILON)
-    if factor >= 1:
-        return _MapClaim(None, None, centre.radius, "the margin is lost in rounding")
-    detail = "Strang steps do, at every step size"
-    return _MapClaim(factor, forcing, centre.radius, detail)
-
-
-def _compound(
-    centre: _Centre, step: float, substeps: int, error: float, rounding: float
-) -> tuple[float, float]:
-    """ρ and κ over `substeps` steps."""
-    once = math.exp(-centre.margin * step) * (1 + rounding)
-    gain = -math.expm1(-centre.margin * step) * centre.absorbing * (1 + rounding) + error
-    factor = once**substeps
-    forcing = gain * sum(once**k for k in range(substeps))
-    return factor, forcing
-
-
-def _quadratic_reason(
-    centre: _Centre, map_claim: _MapClaim, proved: bool, training_radius: float
-) -> str:
-    if proved:
-        assert map_claim.factor is not None
-        assert map_claim.forcing is not None
-        limit = map_claim.forcing / (1 - map_claim.factor)
+def _reason(best: _Attempt, stepping: Stepping) -> str:
+    centre, claim, reach = best.centre, best.map_claim, best.training_radius
+    if best.verdict == "certified":
+        assert claim.factor is not None
+        assert claim.forcing is not None
+        limit = claim.forcing / (1 - claim.factor)
         where = (
             "from any state"
-            if math.isinf(map_claim.radius)
-            else (f"from any state within {map_claim.radius:.3g} of the centre")
+            if math.isinf(claim.radius)
+            else f"from any state within {claim.radius:.3g} of the centre"
         )
-        return f"{where} forecasts end within {limit:.3g} (training states: {training_radius:.3g})"
-    if centre.gamma <= 0:
-        return f"the linear part may make energy, at a rate up to {-centre.gamma:.3g}"
-    if not centre.dissipates:
-        return "the quadratic term makes more energy than the linear part is sure to lose"
-    if not map_claim.holds:
-        return f"the ODE is bounded, its map is not proved to be: {map_claim.detail}"
-    return f"training states reach {training_radius:.3g}, claims only {map_claim.radius:.3g}"
+        return f"{where} forecasts end within {limit:.3g} (training states: {reach:.3g})"
+    if best.verdict == "bounded":
+        return _bounded_reason(best)
+    if centre.dissipates and claim.factor is None:
+        return f"the ODE is bounded, its map is not proved to be: {claim.detail}"
+    if centre.dissipates:
+        return f"training states reach {reach:.3g}, claims only {claim.radius:.3g}"
+    if centre.makes_no_energy:
+        return (
+            f"the ODE is bounded over any finite horizon, growing by {centre.forcing:.3g} per unit "
+            f"of time at most; its map is not covered for long: {claim.detail}"
+        )
+    blame = (
+        "the quadratic term makes more energy than the linear part is sure to lose"
+        if centre.gamma > 0
+        else f"the linear part may make energy, at a rate up to {-centre.gamma:.3g}"
+    )
+    if math.isinf(best.escape_time):
+        return blame
+    steps = best.escape_time / stepping.step
+    return (
+        f"{blame}; from training states the ODE is proved finite up to t = {best.escape_time:.3g} "
+        f"({steps:.3g} steps) and no longer"
+    )
 
 
-def _quadratic_remedy(dynamics: QuadraticDynamics, centre: _Centre, map_claim: _MapClaim) -> str:
+def _bounded_reason(best: _Attempt) -> str:
+    factor, forcing = best.map_claim.factor, best.map_claim.forcing
+    assert factor is not None
+    assert forcing is not None
+    rounding = f"rounding may add {max(factor - 1, 0.0):.1g} per step"
+    if best.centre.forcing == 0:
+        return f"no state ever grows, and none has to decay; {rounding}"
+    return (
+        f"the distance from the centre grows by at most {forcing:.3g} per step, "
+        f"{forcing * SHOWN_STEPS:.3g} in {SHOWN_STEPS:,} steps (training states: "
+        f"{best.training_radius:.3g}); {rounding}"
+    )
+
+
+def _remedy(best: _Attempt) -> str:
+    dynamics = best.dynamics
     if not isinstance(dynamics, ConservativeDynamics):
         return "dynamics 'conservative' with dissipative=True"
     if not dynamics.dissipative:
         return "dissipative=True"
-    if not map_claim.holds and centre.dissipates:
+    if best.centre.dissipates and best.map_claim.factor is None:
         return "integrator 'strang'"
     return "a shorter horizon"

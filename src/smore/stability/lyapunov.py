@@ -23,6 +23,9 @@ EPSILON = float(np.finfo(np.float64).eps)
 SAFETY = 4.0
 # Shares of the slowest decay that a solution of the Lyapunov equation is asked to keep.
 KEPT_DECAY = (0.5, 0.9)
+# A rate or an excess over 1 below this, relative, and explained by rounding, counts as zero; where
+# rounding could hide more, nothing is claimed.
+MARGINAL = 1e-11
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class Metric:
 
     name: str
     factor: Matrix
+
+    @property
+    def is_identity(self) -> bool:
+        return np.array_equal(self.factor, np.eye(len(self.factor)))
 
     @property
     def condition(self) -> float:

@@ -27,17 +27,18 @@ Series = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Majorant:
-    """Norms that dominate the shifted system: ‖d‖, ‖A‖, ‖Q‖."""
+    """Norms that dominate the shifted system: ‖d‖, ‖A‖, ‖Q‖; and the rounding of one step."""
 
     forcing: float
     linear: float
     quadratic: float
+    rounding: float = 0.0
 
     def local_error(self, radius: float, step: float, tableau: Tableau) -> float:
         """A bound of the error of one step from any state of that norm."""
         flow = self._flow_tail(radius, step)
         stages = self._runge_kutta_tail(radius, step, tableau)
-        return flow + stages
+        return flow + stages + self.rounding
 
     def _flow_tail(self, radius: float, step: float) -> float:
         """Terms beyond h⁴ of the exact solution started at `radius`; inf when it may not exist."""

@@ -6,7 +6,8 @@
 A_s is affine in m, so its largest eigenvalue is convex in m, and the best margin is a small
 semidefinite programme. A barrier method solves it here without a solver: an exact Newton step
 costs a few products of r² × r by r × r, and eigenvalues that coalesce at the optimum, as they
-usually do, are no obstacle to it, as they are to following the gradient of the largest.
+usually do, are no obstacle to it, as they are to following the gradient of the largest. Where r is
+so large that r products of that kind take seconds, a rounded-off largest eigenvalue is descended.
 
 Everything is float64 on the CPU. Slices are symmetric, Q⁽ⁱ⁾_jk as (i, j, k).
 """
@@ -14,6 +15,7 @@ Everything is float64 on the CPU. Slices are symmetric, Q⁽ⁱ⁾_jk as (i, j, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +40,11 @@ ROUNDOFF = 1e-15
 # The radius is minimised with kinks rounded off over these fractions of margin and forcing.
 ROUNDINGS = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4)
 STEPS_PER_ROUNDING = 50
+
+# Up to this r the programme is solved; beyond it the growth is descended over these fractions of
+# its spread.
+LARGEST_PROGRAMME = 128
+DESCENT_ROUNDINGS = (0.1, 0.03, 0.01, 3e-3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +92,8 @@ def best_shift(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> S
 
     Follows the minimisers of s t - log det(t I - A_s(m)) - log(radius² - ‖m‖²) over (m, t) as s
     grows, until a lower bound of the optimum, known on the way, shows that no more can be gained.
-    The growth is never more than that of m = 0.
+    Beyond `LARGEST_PROGRAMME` it descends, and what it finds is only near the least. The growth is
+    never more than that of m = 0.
 
     Args:
         bias: b (r,).
@@ -97,7 +105,8 @@ def best_shift(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> S
     family = _Family.of(linear, slices)
     origin = torch.zeros_like(family.constant[0])
     size = family.constant.norm().item() + radius * family.directions.norm().item()
-    shift = _least_growth(family, radius, size) if radius * size > 0 else origin
+    search = _least_growth if len(origin) <= LARGEST_PROGRAMME else _descended_growth
+    shift = search(family, radius, size) if radius * size > 0 else origin
     systems = [shifted_system(bias, linear, slices, each) for each in (origin, shift)]
     return min(systems, key=lambda system: system.growth)
 
@@ -215,6 +224,51 @@ def _least_growth(family: _Family, radius: float, size: float) -> Tensor:
     return best
 
 
+def _descended_growth(family: _Family, radius: float, size: float) -> Tensor:
+    """A shift (r,) of small growth, by descending τ log Σ exp(λ/τ), which is never less than it."""
+    point = np.zeros(len(family.constant))
+    for rounding in DESCENT_ROUNDINGS:
+        # m = R x / √(1 + ‖x‖²): any x is a shift inside the ball.
+        rates = torch.linalg.eigvalsh(family.at(_in_ball(point, radius)[0]))
+        width = rounding * float(rates[-1] - rates[0]) / math.log(len(point) + 1)
+
+        def growth(
+            point: NDArray[np.float64], width: float = max(width, ROUNDOFF * size)
+        ) -> tuple[float, NDArray[np.float64]]:
+            shift, pulled_back = _in_ball(point, radius)
+            value, leading = _rounded_growth(family.at(shift), width)
+            return float(value), pulled_back(family.gradient(leading).numpy())
+
+        point = minimize(
+            growth,
+            point,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": STEPS_PER_ROUNDING},
+        ).x
+    return _in_ball(point, radius)[0]
+
+
+def _in_ball(
+    point: NDArray[np.float64], radius: float
+) -> tuple[Tensor, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+    """R x / √(1 + ‖x‖²), and what makes gradients by x of gradients by it."""
+    scale = radius / math.sqrt(1 + point @ point)
+
+    def pulled_back(gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+        along = (scale / radius) ** 2 * (point @ gradient)
+        return scale * (gradient - along * point)
+
+    return torch.from_numpy(scale * point), pulled_back
+
+
+def _rounded_growth(matrix: Tensor, width: float) -> tuple[Tensor, Tensor]:
+    """τ log Σ exp(λ/τ) of a symmetric matrix, and its derivative by the matrix; τ the width."""
+    rates, vectors = torch.linalg.eigh(matrix)
+    leading = (vectors * torch.softmax(rates / width, 0)) @ vectors.T
+    return width * torch.logsumexp(rates / width, 0), leading
+
+
 def _resolution(matrix: Tensor, size: float) -> float:
     """The gap at which a search that has come to `matrix` ends without a relative proof."""
     return max(GAP_OF_MATRIX * matrix.norm().item(), ROUNDOFF * size)
@@ -326,10 +380,8 @@ class _RoundedExcess:
         rounded = torch.hypot(forcing.norm(), self.rounding * self.reached.forcing.norm())
         pull = (self.linear + 2 * acting).T @ forcing / rounded  # A(m) is the Jacobian of d(m)
 
-        rates, vectors = torch.linalg.eigh(self.family.at(shift))
         width = self.rounding * self.reached.margin / math.log(len(shift) + 1)
-        growth = width * torch.logsumexp(rates / width, 0)
-        leading = (vectors * torch.softmax(rates / width, 0)) @ vectors.T
+        growth, leading = _rounded_growth(self.family.at(shift), width)
         gradient = pull + self.reached.radius * self.family.gradient(leading)
         return (rounded + self.reached.radius * growth).item(), gradient.numpy()
 
