@@ -57,3 +57,22 @@ def test_the_skew_part_is_half_of_a_matrix_less_its_transpose():
         dynamics.dissipation.zero_()
     rotation = dynamics.rotation.detach()
     torch.testing.assert_close(dynamics.linear.detach(), (rotation - rotation.T) / 2)
+
+
+def test_the_magnitude_of_three_factors_is_that_of_both_their_products():
+    """In one dimension Uᵀ[(V a)(P a)] and Vᵀ[(U a)(P a)] cancel, but rounding has seen both."""
+    dynamics = LowRankConservative(1, 1, generator=generator())
+    u, v, p = (float(each.detach()) for each in (dynamics.first, dynamics.second, dynamics.third))
+    assert float(dynamics.magnitude.detach()) == pytest.approx(2 * abs(u * v * p), rel=1e-5)
+    larger = LowRankConservative(DIM, 7, generator=generator())
+    norms = [float(each.detach().norm()) for each in (larger.first, larger.second, larger.third)]
+    assert float(larger.magnitude.detach()) == pytest.approx(2 * math.prod(norms), rel=1e-5)
+
+
+def test_the_magnitude_of_a_full_term_is_the_norm_of_all_its_numbers():
+    """T_ijk and T_jik = -T_ijk: S(a) of every unit vector a, all entries squared."""
+    dynamics = FullConservative(DIM)
+    with torch.no_grad():
+        dynamics.upper.normal_(generator=generator())
+    every = dynamics.skew(torch.eye(DIM)).detach()
+    assert float(dynamics.magnitude.detach()) == pytest.approx(float(every.norm()), rel=1e-5)
