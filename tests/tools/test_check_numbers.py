@@ -137,6 +137,9 @@ def test_digits_are_compared_as_quoted():
     assert not Figure("4,000", "times", 1).agrees(4085.1)
     assert Figure("4e-6", "", 1).agrees(3.9998e-6)
     assert Figure("99", "%", 1).agrees(0.9944)
+    assert Figure("527", "s", 1).agrees(526.5)
+    assert not Figure("526", "s", 1).agrees(526.5)
+    assert not Figure("1", "", 1).agrees(float("inf"))
 
 
 def test_every_number_of_readme_and_docs_is_what_its_file_says():

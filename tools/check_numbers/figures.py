@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,15 @@ class Figure:
     @property
     def resolution(self) -> float:
         """One unit in the last digit that is quoted."""
-        exponent = self._decimal.as_tuple().exponent
-        assert isinstance(exponent, int)  # digits are finite
-        return float(Decimal(1).scaleb(exponent)) / self._scale
+        return float(self._last_digit) / self._scale
 
     def agrees(self, value: float) -> bool:
-        """Whether `value`, rounded to the digits quoted, is what is quoted."""
-        # Halves may be rounded either way; the rest is the round-off of this comparison.
-        return abs(self.value - value) <= 0.5 * self.resolution + 1e-12 * abs(value)
+        """Whether `value`, rounded to the digits quoted, halves up, is what is quoted."""
+        if not math.isfinite(value):
+            return False
+        # Twelve digits: what arithmetic on cells adds beyond them must not decide about halves.
+        exact = Decimal(f"{value * self._scale:.12g}")
+        return exact.quantize(self._last_digit, ROUND_HALF_UP) == self._decimal
 
     @property
     def is_a_count(self) -> bool:
@@ -46,6 +47,12 @@ class Figure:
     @property
     def _decimal(self) -> Decimal:
         return Decimal(self.digits.replace(",", ""))
+
+    @property
+    def _last_digit(self) -> Decimal:
+        exponent = self._decimal.as_tuple().exponent
+        assert isinstance(exponent, int)  # digits are finite
+        return Decimal(1).scaleb(exponent)
 
     @property
     def _scale(self) -> float:
