@@ -8,9 +8,10 @@ and the cosine coefficients a_mn of a periodised Gaussian fall like exp(-σ²|k_
 per axis are exact to round-off. There is no time stepping, and no grid but the one of the output.
 
 The paper's text has a wave speed of 2 on [-1, 1]². The benchmark has 2 grid cells per second, 1/16:
-the errors that the paper shows snapshot by snapshot rise once, to a peak at snapshots 7 to 9, as
-errors at this speed do; at a speed of 2 they peak every fifth snapshot, and all but the longest
-waves are aliased by the time step of 0.25 s. `LiteralWaveOptions` are the text's.
+the errors that the paper shows snapshot by snapshot peak once, at snapshots 7 to 9, as those of
+SMORE-LRLQ do on these data; at a speed of 2 a wave of two periods across the domain turns by half a
+revolution in a time step of 0.25 s, and all shorter ones are aliased. `LiteralWaveOptions` are the
+text's.
 """
 
 from collections.abc import Iterator
