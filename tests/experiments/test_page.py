@@ -178,6 +178,18 @@ def test_rows_of_one_protocol_stand_in_a_table_of_their_own(results, text):
     assert glance == "0.514x, holds (17 of 5,000 epochs)"
 
 
+def test_rows_of_the_texts_data_stand_apart(results, text):
+    rows = [rollout_row(name, "fno", "baseline", 0.02) for name in ("wave", "wave-literal")]
+    write(results, "rollout", rows[:1])
+    assert "literal" not in text()
+    write(results, "rollout", rows)
+    page = text()
+    assert cells(page, "### wave-literal", "FNO")[4] == f"2.00e-2 ({number(WAVE_FNO)}, 0.514x)"
+    after = page[page.index("### wave-literal") : page.index("## Stability")]
+    assert "CNO" not in after  # only what was run
+    assert "wave-literal" not in page[: page.index("## Rollout")]
+
+
 def test_the_lowest_errors_are_those_of_the_tables(results, text):
     rows = [
         rollout_row("wave", "smore-lrlq", "fast", 3e-3),

@@ -311,6 +311,26 @@ def test_a_protocol_is_the_same_for_all_models(monkeypatch, tmp_path, model, rec
             assert np.array_equal(one.fields, other.fields)
 
 
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_texts_data_have_the_models_and_claims_of_their_benchmark(name):
+    literal = f"{name}-literal"
+    for model in LABELS:
+        assert paper_claim(literal, model) == paper_claim(name, model)
+        assert paper_parameters(literal, model) == paper_parameters(name, model)
+        if model not in ("smore-koopman", "smore-lrlq"):
+            ours, theirs = make_baseline(literal, model), make_baseline(name, model)
+            assert type(ours) is type(theirs)
+            assert getattr(ours, "rank", 0) == getattr(theirs, "rank", 0)
+
+
+def test_the_command_takes_the_texts_data_when_asked(baseline, tmp_path):
+    asked = ("rollout", "--model", "fno", "--budget", 1, "--results", tmp_path, "--json")
+    rows = json.loads(command(*asked, "--dataset", "wave", "--dataset", "wave-literal"))
+    told = [(row["dataset"], row["paper_in_horizon_mse"]) for row in rows]
+    assert told == [("wave", 2.89e-4), ("wave-literal", 2.89e-4)]
+    assert {path.name for path in tmp_path.glob("*.png")} == {"rollout_wave.png", "fields_wave.png"}
+
+
 def test_a_protocol_that_is_the_habit_is_the_row_that_is_there():
     def keys(selection):
         runs = rollout_runs(["wave"], list(LABELS), RECIPES, 1, Limits(1.0), selection)

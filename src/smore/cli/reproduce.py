@@ -97,7 +97,13 @@ Results = Annotated[
 
 @app.command("rollout")
 def rollout(
-    dataset: Datasets = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A benchmark, or the data of the paper's text, such as wave-literal; may be "
+            "repeated; default: the three benchmarks."
+        ),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(help=f"Some of {', '.join(LABELS)}; may be repeated; default: all."),
@@ -134,7 +140,7 @@ def rollout(
     as_json: Json = False,
 ) -> None:
     """The main comparison: every model on every benchmark, errors snapshot by snapshot, fields."""
-    names = _benchmarks(dataset, datasets.BENCHMARKS)
+    names = _benchmarks(dataset or [*datasets.BENCHMARKS], datasets.CATALOGUE)
     chosen = _chosen(model, LABELS, "--model")
     limits = Limits(budget, epochs)
     recipes = _chosen(recipe, RECIPES, "--recipe")

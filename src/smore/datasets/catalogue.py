@@ -128,6 +128,11 @@ def resolve(name: str) -> str:
     return full
 
 
+def benchmark_of(name: str) -> str:
+    """The benchmark that data are a variant of: "wave" for "wave-literal", and for "wave"."""
+    return resolve(name).removesuffix("-literal")
+
+
 def make_options(name: str, **values: Any) -> Options:
     """The options of a benchmark, those not given at their defaults.
 

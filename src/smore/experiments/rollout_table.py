@@ -26,7 +26,7 @@ from smore.baselines.pod_dmd import PODDMD
 from smore.baselines.sizes import BASELINE_SIZES, paper_operator
 from smore.data import Trajectories
 from smore.data.normalization import channel_moments
-from smore.datasets.catalogue import ALIASES
+from smore.datasets.catalogue import ALIASES, benchmark_of
 from smore.device import resolve_device
 from smore.errors import SettingsError
 from smore.evaluation import Evaluation, evaluate_fields
@@ -355,6 +355,7 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
 
 def make_baseline(dataset: str, model: str) -> Baseline:
     """The untrained baseline in the size that it has on this benchmark."""
+    dataset = benchmark_of(dataset)
     classes: dict[str, Callable[[str], Baseline]] = {
         "dino": DINo.for_dataset,
         "pod-dmd": PODDMD.for_dataset,
@@ -367,12 +368,17 @@ def make_baseline(dataset: str, model: str) -> Baseline:
 
 def paper_preset(dataset: str, model: str) -> Preset:
     """The paper's size of SMORE or DINo on a benchmark."""
-    return PRESETS[f"{SHORT_NAMES[dataset]}-{model.removeprefix('smore-')}"]
+    return PRESETS[_preset_name(dataset, model)]
 
 
 def paper_claim(dataset: str, model: str) -> Claim | None:
     """The paper's errors, None for methods that it has none of."""
-    return ROLLOUT_CLAIMS.get(f"{SHORT_NAMES[dataset]}-{model.removeprefix('smore-')}")
+    return ROLLOUT_CLAIMS.get(_preset_name(dataset, model))
+
+
+def _preset_name(dataset: str, model: str) -> str:
+    """Such as "wave-koopman"."""
+    return f"{SHORT_NAMES[benchmark_of(dataset)]}-{model.removeprefix('smore-')}"
 
 
 def paper_parameters(dataset: str, model: str) -> int | None:
@@ -381,6 +387,7 @@ def paper_parameters(dataset: str, model: str) -> int | None:
         return None
     if model == "dino" or model in SMORE_MODELS:
         return paper_preset(dataset, model).paper_parameters
+    dataset = benchmark_of(dataset)
     return BASELINE_SIZES[_operator(dataset, model), dataset].paper_parameters
 
 
