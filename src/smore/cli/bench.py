@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -12,6 +13,7 @@ from smore.cli.bench_scale import Results, capacity, memory, scaling
 from smore.cli.data import load_benchmark
 from smore.cli.output import Json, console, print_json, print_table
 from smore.errors import SettingsError
+from smore.experiments.bounds_bench import check_masks, check_systems
 from smore.experiments.calibration import VISIBLE as CALIBRATED
 from smore.experiments.calibration import coverages
 from smore.experiments.certified import CASES, check_certificates
@@ -298,6 +300,39 @@ def certificates(
             for r in found
         ],
     )
+
+
+@app.command("bounds")
+def bounds(
+    masks: Annotated[int, typer.Option(help="Random masks of sensors, for Theorem 3.")] = 10_000,
+    systems: Annotated[
+        int, typer.Option(help="Random systems that something is claimed of, for Theorem 1.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of models, masks and systems.")] = 0,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Count how often what is proved is not true: bounds beside what they are bounds of."""
+    found = _collect(chain(check_systems(systems, seed), check_masks(masks, seed)), results)
+    if as_json:
+        print_json([result.to_dict() for result in found])
+        return
+    print_table(
+        "Bounds, and how often they were exceeded",
+        ["theorem", "of", "claims", "refused", "exceeded", "worst"],
+        [
+            [
+                r.theorem.split()[1] + ("" if r.proved else "*"),
+                r.kind,
+                r.count,
+                r.refused,
+                r.violated,
+                r.worst_ratio,
+            ]
+            for r in found
+        ],
+    )
+    console.print("*: not proved, the growth of errors is what was observed", highlight=False)
 
 
 class _Result(Protocol):

@@ -91,7 +91,7 @@ def metrics(generator: Matrix) -> Iterator[Metric]:
     if eigenvector_metric is not None:
         yield eigenvector_metric
     slowest = float(values.real.max())
-    if slowest >= 0:
+    if slowest >= -MARGINAL * np.linalg.norm(generator):  # no equation that could be solved
         return
     identity = np.eye(len(generator))
     for kept in KEPT_DECAY:
