@@ -27,6 +27,8 @@ from smore.stability.stepping import Stepping
 
 Array = NDArray[np.float64]
 NUM_STATES = 4
+# What has decayed so far cannot be told from its bound: the squares of a norm lose their digits.
+VANISHED = 1e-150
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,7 @@ class System:
         path = rollout(lambda state, _: advance(state, 0), torch.as_tensor(states), num_steps)
         bounds = certificate.bound(certificate.distance(states), num_steps)
         with np.errstate(over="ignore", invalid="ignore"):
-            ratios = certificate.distance(path.numpy()) / np.maximum(bounds, 1e-290)
+            ratios = certificate.distance(path.numpy()) / np.maximum(bounds, VANISHED)
         # Infinite bounds claim nothing; an infinite V beside a finite bound is the worst there is.
         ratios = np.where(np.isfinite(bounds), np.nan_to_num(ratios, nan=np.inf), 0.0)
         return float(ratios[:, 1:].max())
