@@ -1,4 +1,4 @@
-"""`smore certify` as a user meets it: verdict first, exit code 0 or 3."""
+"""`smore certify` as a user meets it: verdict first, exit code 0, 3 or 4."""
 
 import json
 from dataclasses import replace
@@ -105,6 +105,54 @@ def test_a_model_that_diverges_gets_its_verdict_and_a_picture(folder, tmp_path):
     printed = run(tmp_path / "unstable.smore", "--figure", tmp_path / "f.png", code=3)
     assert printed.startswith("NOT CERTIFIED: ")
     assert (tmp_path / "f.png").stat().st_size > 10_000
+
+
+def recertified(model, change):
+    """The model with its dynamics changed, and a certificate that knows."""
+    surrogate = model.surrogate_
+    with torch.no_grad():
+        change(surrogate.dynamics)
+    settings = surrogate.description.settings
+    step = surrogate.description.time_step / settings.time_scale
+    stepping = Stepping(step, settings.stepping, settings.num_substeps)
+    states = surrogate.prior.factor.T.numpy()
+    return replace(surrogate, certificate=certify_dynamics(surrogate.dynamics, states, stepping))
+
+
+def test_what_is_bounded_over_any_finite_horizon_has_its_own_words_and_exit_code(folder, tmp_path):
+    def without_losses(dynamics):
+        dynamics.dissipation.zero_()
+        dynamics.margin.zero_()
+
+    model = SMORE.load(folder / "conservative.smore")
+    save_surrogate(recertified(model, without_losses), tmp_path / "bounded.smore")
+    printed = run(tmp_path / "bounded.smore", "--figure", tmp_path / "f.png", code=4)
+    assert printed.startswith("BOUNDED OVER ANY FINITE HORIZON: ")
+    assert "try:" not in printed
+    assert "L2 norm at most" in printed
+    result = json.loads(run(tmp_path / "bounded.smore", "--json", code=4))
+    assert result["verdict"] == "bounded"
+    assert not result["certified"]
+    assert result["field_bound"] > 0
+
+
+def test_sensor_values_of_one_time_get_an_estimate_that_is_called_one(folder, tmp_path):
+    seen = trajectories(num_sequences=1).leading(1)
+    seen.to_xarray().to_netcdf(tmp_path / "seen.nc")
+    printed = " ".join(run(folder / "waves.smore", tmp_path / "seen.nc").split())
+    assert "an estimate, not a bound" in printed
+    assert "forecasts from these data" not in printed
+    result = json.loads(run(folder / "waves.smore", tmp_path / "seen.nc", "--json"))
+    assert result["forecast"] is None
+    assert result["state"]["estimated"]
+    assert result["state"]["bound"] > 0
+
+
+def test_growth_that_was_only_observed_is_not_called_proved(folder):
+    linear = run(folder / "waves.smore", folder / "waves.nc")
+    assert "not proved" not in linear
+    quadratic = run(folder / "lrlq.smore", folder / "waves.nc", code=3)
+    assert "bound (not proved: a is what was observed)" in " ".join(quadratic.split())
 
 
 def test_stable_is_not_said_to_be_accurate(folder):

@@ -50,7 +50,7 @@ def test_what_round_off_cannot_tell_from_zero_is_zero():
         at_the_limit = size * torch.tensor([1.0, 2 * EPS], dtype=torch.float64).diag()
         assert smallest_singular_value([at_the_limit]) == 0.0
         above = size * torch.tensor([1.0, 3 * EPS], dtype=torch.float64).diag()
-        assert smallest_singular_value([above]) == pytest.approx(3 * EPS * size)
+        assert smallest_singular_value([above]) == pytest.approx(EPS * size)
     alike = random(30, 1).expand(30, LATENT)
     assert smallest_singular_value([alike]) == 0.0
 

@@ -42,7 +42,10 @@ def _observability(decoder: Decoder, parts: Iterable[Tensor]) -> float:
 
 
 def smallest_singular_value(parts: Iterable[Tensor]) -> float:
-    """Of the matrix whose rows come in parts (some, p); 0 where round-off cannot tell."""
+    """Of the matrix whose rows come in parts (some, p), less what round-off may have added to it.
+
+    Bounds divide by it, so it must not be too large: where round-off cannot tell, it is 0.
+    """
     # R of a QR factorisation has the singular values of the matrix, and rows can be added to it.
     triangle: Tensor | None = None
     num_rows = 0
@@ -55,7 +58,7 @@ def smallest_singular_value(parts: Iterable[Tensor]) -> float:
         return 0.0
     values = torch.linalg.svdvals(triangle)
     noise = num_rows * torch.finfo(torch.float64).eps * float(values[0])
-    return float(values[-1]) if float(values[-1]) > noise else 0.0
+    return max(float(values[-1]) - noise, 0.0)
 
 
 def observabilities(decoder: Decoder, blocks: Sequence[AnyBlock]) -> Tensor:
