@@ -73,9 +73,9 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
     factors = prior.underestimate(determined) - 1
     covariance = covariance + factors[:, None, None] * (unseen @ unseen.mT)
     misfit = equations.squared_residual(prior.mean.view(shape[1:]).expand(shape)) / noise
-    log_volume = 2 * root.diagonal(dim1=-2, dim2=-1).log().sum(-1)[which]
-    log_noise = (equations.count * (2 * torch.pi * noise).log()).sum(-1)
-    exponent = (misfit.sum(-1) - reduced.square().sum(-1)).clamp(min=0)
+    log_volume = 2 * root.diagonal(dim1=-2, dim2=-1).log().sum(1)[which]
+    log_noise = (equations.count * (2 * torch.pi * noise).log()).sum(1)
+    exponent = (misfit.sum(1) - reduced.square().sum(1)).clamp(min=0)
     return Posterior(
         mean=mean.view(shape),
         covariance=covariance if len(root) == 1 else covariance[which],
@@ -113,7 +113,7 @@ def adam(
     with torch.no_grad():
         for step in range(num_steps + 1):
             pulled = equations.pull(codes)
-            misfit = ((codes * (pulled - 2 * equations.moment)).sum(-1) + equations.energy).sum(-1)
+            misfit = ((codes * (pulled - 2 * equations.moment)).sum(-1) + equations.energy).sum(1)
             better = misfit < lowest
             lowest = torch.where(better, misfit, lowest)
             best[better] = codes.detach()[better]

@@ -58,7 +58,7 @@ def infer_states(
             codes = adam(each, num_steps, rate, keeps)
         mean[each.snapshots] = codes
         residual[each.snapshots] = misfit(each.squared_residual(codes), each.count)
-        num_values[each.snapshots] = each.count.sum(-1).long()
+        num_values[each.snapshots] = each.count.sum(1).long()
     if not found:
         return LatentState(mean, None, num_values, residual, times)
     return LatentState(
@@ -80,7 +80,7 @@ def _likeliest(
     found = [posterior(equations, prior, noise) for prior in priors]
     shares = [
         (
-            each.covariance.diagonal(dim1=-2, dim2=-1).sum(-1)
+            each.covariance.diagonal(dim1=-2, dim2=-1).sum(1)
             / prior.covariance.trace().clamp(min=torch.finfo(torch.float64).tiny)
         ).expand(len(each.mean))
         for each, prior in zip(found, priors, strict=True)

@@ -44,7 +44,7 @@ def field_variance(modes: Tensor, covariance: Tensor) -> Tensor:
         modes: J₀, (points, p).
         covariance: (..., channels, p, p) of the latents of each channel.
     """
-    each = [((modes @ one) * modes).sum(-1) for one in covariance.flatten(0, -3)]
+    each = [((modes @ one) * modes).sum(1) for one in covariance.flatten(0, -3)]
     return torch.stack(each).clamp(min=0).view(*covariance.shape[:-2], len(modes))
 
 

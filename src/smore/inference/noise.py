@@ -56,7 +56,7 @@ def _projected(block: NormalEquations, codes: Tensor) -> tuple[Tensor, Tensor]:
         return (pulls @ vectors[number]).square() * inverse[number]
 
     along = block.per_pattern(energies, block.moment - block.pull(codes))
-    return along.sum((0, -1)), seen.sum(-1)[block.pattern].sum(0)
+    return along.sum((0, -1)), seen.sum(1)[block.pattern].sum(0)
 
 
 def estimate_noise(
@@ -78,7 +78,7 @@ def estimate_noise(
     squared, free = torch.zeros_like(least), torch.zeros_like(least)
     for each in equations:
         values = torch.linalg.eigvalsh(each.gram)
-        rank = (values > RANK_TOLERANCE * values[:, -1:]).sum(-1)[each.pattern]  # (n, channels)
+        rank = (values > RANK_TOLERANCE * values[:, -1:]).sum(1)[each.pattern]  # (n, channels)
         spare = each.count >= ENOUGH_VALUES * rank
         residual = each.squared_residual(least_squares(each))
         squared += torch.where(spare, residual, 0.0).sum(0)

@@ -107,7 +107,7 @@ class Candidates:
                 covariance = root @ seen
                 root = torch.addr(root, covariance, seen, alpha=-1 / (weight + weight**0.5))
                 losses.append(covariance / weight**0.5)
-        lost = torch.stack(losses, dim=-1) if losses else root[:, :0]
+        lost = torch.stack(losses, dim=1) if losses else root[:, :0]
         return root.view(shape), lost.unflatten(0, shape[:2])
 
     def information(self, root: Tensor) -> Tensor:
