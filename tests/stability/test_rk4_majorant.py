@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 from oracles import majorant_series as oracle
 from smore.dynamics.integrators import CLASSICAL_RK4, THREE_EIGHTHS_RK4, runge_kutta_step
-from smore.stability.rk4_majorant import ORDER, Majorant, substeps_needed
+from smore.stability.rk4_majorant import Majorant, substeps_needed
 
 TABLEAUS = [CLASSICAL_RK4, THREE_EIGHTHS_RK4]
 SYSTEMS = [
@@ -26,12 +26,27 @@ def test_the_bound_is_the_sum_of_two_tails(system, tableau):
     taken = oracle.step_coefficients(
         forcing, linear, quadratic, radius, tableau.stages, tableau.weights
     )
-    tails = [
-        sum(c * step**k for k, c in enumerate(series) if k > ORDER) for series in (flow, taken)
-    ]
+    tails = [sum(c * step**k for k, c in enumerate(series) if k > 4) for series in (flow, taken)]
     found = Majorant(forcing, linear, quadratic).local_error(radius, step, tableau)
     assert sum(tails) <= found  # rounding is on the safe side
     assert found == pytest.approx(sum(tails), rel=1e-3, abs=1e-11)
+
+
+def test_a_step_of_no_length_errs_by_rounding_alone():
+    """A few scalar operations: 1e-12 of the state, and what the step itself loses."""
+    for radius, rounding in ((3.0, 0.0), (0.5, 2e-9)):
+        found = Majorant(0.1, 0.2, 0.3, rounding).local_error(radius, 1e-9, CLASSICAL_RK4)
+        assert found == pytest.approx(1e-12 * radius + rounding, rel=1e-2, abs=0)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_units_of_time_do_not_matter(system, unit):
+    *rates, radius, step = system
+    found = Majorant(*(rate / unit for rate in rates)).local_error(
+        radius, step * unit, CLASSICAL_RK4
+    )
+    assert found == pytest.approx(Majorant(*rates).local_error(radius, step, CLASSICAL_RK4))
 
 
 def test_a_solution_that_may_blow_up_within_the_step_has_no_bound():
@@ -77,8 +92,9 @@ def test_steps_of_vector_systems_err_by_no_more(seed, tableau):
             assert np.linalg.norm(taken - exact) <= bound + 1e-13
 
 
-def test_the_substeps_asked_for_are_enough_and_one_less_is_not():
-    majorant, margin, radius, interval = Majorant(0.1, 3.0, 0.8), 0.4, 2.0, 1.0
+@pytest.mark.parametrize("interval", [0.2, 0.5, 1.0, 1.7, 2.0, 3.0, 5.0])
+def test_the_substeps_asked_for_are_enough_and_one_less_is_not(interval):
+    majorant, margin, radius = Majorant(0.1, 3.0, 0.8), 0.4, 2.0
     needed = substeps_needed(majorant, margin, radius, interval, CLASSICAL_RK4)
 
     def gains(substeps):
@@ -93,3 +109,19 @@ def test_the_substeps_asked_for_are_enough_and_one_less_is_not():
 @pytest.mark.parametrize(("margin", "radius"), [(0.0, 5.0), (-0.1, 5.0), (0.5, 0.2)])
 def test_without_a_loss_at_the_boundary_no_substeps_help(margin, radius):
     assert substeps_needed(Majorant(0.1, 1.0, 1.0), margin, radius, 1.0, CLASSICAL_RK4) is None
+
+
+def test_more_than_a_million_substeps_are_not_asked_for():
+    """2²⁰ of them at most; how many it takes is proportional to the interval."""
+    system = (Majorant(0.1, 3.0, 0.8), 0.4, 2.0)
+    each = 1000 / substeps_needed(*system, 1000.0, CLASSICAL_RK4)
+    found = substeps_needed(*system, 0.999 * 2**20 * each, CLASSICAL_RK4)
+    assert found == pytest.approx(0.999 * 2**20, rel=1e-3)
+    assert substeps_needed(*system, 1.001 * 2**20 * each, CLASSICAL_RK4) is None
+
+
+def test_substeps_are_as_few_as_can_be():
+    """A step that is short enough already is taken whole."""
+    assert substeps_needed(Majorant(0.1, 1.0, 0.1), 0.5, 2.0, 1e-2, CLASSICAL_RK4) == 1
+    # ‖d‖ / γ is 1/4 here, well inside.
+    assert substeps_needed(Majorant(1.0, 4.0, 0.1), 4.0, 1.0, 1e-2, CLASSICAL_RK4) is not None
