@@ -5,6 +5,7 @@ import torch
 
 from smore.dynamics import FullQuadratic, LinearDynamics, LowRankQuadratic, MLPDynamics
 from smore.stability import conservation_penalty, eigenvalue_penalty
+from smore.stability.regularisers import MAX_ENTRIES
 
 DIM = 5
 
@@ -38,6 +39,28 @@ def test_conservation_penalty_and_gradient_equal_the_sum_over_all_indices(kind, 
     theirs = torch.autograd.grad(expected, parameters)
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b)
+
+
+def test_entries_that_fit_are_formed_once_and_others_again_in_the_backward_pass(monkeypatch):
+    """All at once up to `max_entries`, which by default is r = 256; else so many rows at a time."""
+    assert MAX_ENTRIES == 256**3
+    dynamics, sizes, original = dynamics_of("full"), [], FullQuadratic.slices
+
+    def slices(self, outputs):
+        found = original(self, outputs)
+        sizes.append(found.numel())
+        return found
+
+    monkeypatch.setattr(FullQuadratic, "slices", slices)
+    for max_entries, expected in (
+        (DIM**3, [DIM**3]),
+        (DIM**3 - 1, 2 * [4 * DIM**2, DIM**2]),
+        (2 * DIM**2, 2 * [2 * DIM**2, 2 * DIM**2, DIM**2]),
+        (1, 2 * DIM * [DIM**2]),
+    ):
+        sizes.clear()
+        conservation_penalty(dynamics, max_entries).backward()
+        assert sorted(sizes) == sorted(expected)
 
 
 def test_penalty_bounds_the_energy_defect():
