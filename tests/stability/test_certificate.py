@@ -73,7 +73,14 @@ def test_nothing_proved_bounds_nothing():
     nothing = certificate(map_factor=None, map_forcing=None, verdict="refused")
     assert np.isinf(nothing.bound([1.0, 2.0], 3)).all()
     assert nothing.bound([1.0, 2.0], 3).shape == (2, 4)
+    assert nothing.bound(np.ones((2, 3)), 4).shape == (2, 3, 5)
     assert not nothing.covers(np.ones((5, 2))).any()
+    assert nothing.covers(np.ones((5, 3, 2))).shape == (5, 3)
+
+
+@pytest.mark.parametrize("missing", ["map_factor", "map_forcing"])
+def test_half_a_claim_bounds_nothing(missing):
+    assert np.isinf(certificate(**{missing: None}).bound(1.0, 3)).all()
 
 
 def test_distances_are_norms_in_the_metric_from_the_centre():
