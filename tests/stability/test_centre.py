@@ -93,6 +93,7 @@ def test_forcing_that_the_region_does_not_hold_is_not_balanced():
     assert not centre(forcing=0.0, growth=0.0).dissipates
     assert not centre(forcing=0.0, growth=-1.0, error=1.0).dissipates
     assert centre(growth=1.0).absorbing == math.inf
+    assert centre(growth=0.0).absorbing == math.inf
 
 
 @pytest.mark.parametrize(
@@ -104,6 +105,7 @@ def test_forcing_that_the_region_does_not_hold_is_not_balanced():
         (0.0, 0.9 * MARGINAL, 0.0, True),
         (0.0, 1.1 * MARGINAL, 0.0, False),  # rounding could hide too much
         (-1.0, 1e-3, 0.0, True),
+        (-1e-3, 1e-3, 0.0, True),  # surely not more than zero
         (0.0, 1e-14, 1e-12, False),  # the smallest defect wins in the end
     ],
 )
