@@ -1,6 +1,7 @@
 """A system in other coordinates: the same numbers as a literal sum, and enclosures that hold."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -147,6 +148,81 @@ def test_errors_of_other_coordinates_are_enclosed():
         assert bound <= 1e-3 * np.linalg.norm(getattr(seen, name))
 
 
+EPSILON = 2.0**-52
+
+
+def exactly(value):
+    """To nine digits, however small it is."""
+    return pytest.approx(value, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_slices_are_known_to_four_roundings_per_dimension_of_their_magnitude(kind):
+    dynamics = quadratic(kind=kind, dim=5)
+    system = QuadraticSystem.of(dynamics)
+    assert system.slices_error == exactly(4 * 5 * EPSILON * float(dynamics.magnitude))
+    assert system.bias_error == system.linear_error == 0.0
+
+
+def test_errors_of_other_coordinates_are_the_documented_multiples_of_rounding():
+    system, change = QuadraticSystem.of(quadratic()), metric(seed=3)
+    seen = system.in_metric(change)
+    forth = np.linalg.norm(change.factor)
+    back = np.linalg.norm(np.linalg.inv(change.factor))
+    unit = 4 * DIM * EPSILON * np.linalg.cond(change.factor)
+    assert seen.bias_error == exactly(unit * forth * np.linalg.norm(system.bias))
+    assert seen.linear_error == exactly(
+        unit * (np.linalg.norm(system.linear) + np.linalg.norm(seen.linear))
+    )
+    of_slices = unit * float(system.slices.norm()) + system.slices_error
+    assert seen.slices_error == exactly(forth * back**2 * of_slices)
+    assert seen.defect == cyclic_defect(seen.slices, seen.slices_error)
+    # An error that was there before is stretched with the slices.
+    worse = replace(system, slices_error=1.0).in_metric(change)
+    assert worse.slices_error == exactly(forth * back**2 * (of_slices + 1 - system.slices_error))
+
+
+@pytest.mark.parametrize("change", [Metric("plain", np.eye(DIM)), metric(seed=4)])
+def test_errors_of_a_centre_are_the_documented_multiples_of_rounding(change, monkeypatch):
+    """With a rounding so coarse that it shows beside the numbers themselves."""
+    plain = QuadraticSystem.of(quadratic())
+    system = plain if change.is_identity else plain.in_metric(change)
+    system = replace(system, bias_error=0.3, linear_error=0.7, slices_error=0.2)
+    shift = np.array([1.0, -2.0, 0.5, 3.0])
+    place = change.factor @ shift
+    monkeypatch.setattr("smore.stability.quadratic_system.EPSILON", 1e-3)
+    found = system.about(shift)
+    unit, far = 4 * DIM * 1e-3, np.linalg.norm(place)
+    moved = unit * np.linalg.norm(change.factor) * np.linalg.norm(shift)
+    moved = 0.0 if change.is_identity else moved
+    quadratic_size = float(system.slices.norm())
+    size = np.linalg.norm(system.linear) + 2 * quadratic_size * far
+    error = 2 * unit * size + 0.7 + 2 * 0.2 * far + 2 * quadratic_size * moved
+    assert found.growth.error == exactly(error)
+    value = np.linalg.norm(
+        system.bias + system.linear @ place + np.einsum("ijk,j,k->i", system.slices, place, place)
+    )
+    rounding = unit * (np.linalg.norm(system.bias) + size * far) + size * moved
+    assert found.forcing == exactly(value + rounding + 0.3 + 0.7 * far + 0.2 * far**2)
+
+
+def test_a_defect_is_known_to_four_roundings_of_the_slices():
+    slices = conserving().slices(slice(None)).detach()
+    assert float(slices.norm()) > 1
+    assert cyclic_defect(slices) == exactly(4 * EPSILON * float(slices.norm()) / 3)
+
+
+def test_low_rank_slices_that_cancel_are_not_known_to_do_so_exactly():
+    """a' = a b, b' = -a²: what it makes is zero, as far as the rounding of products can tell."""
+    dynamics = LowRankQuadratic(2, 1).double()
+    with torch.no_grad():
+        dynamics.left.zero_()
+        dynamics.right.zero_()
+        dynamics.left[0, 0], dynamics.right[1, 0] = 1.0, 1.0
+        dynamics.left[0, 1], dynamics.right[0, 1] = -1.0, 1.0
+    assert 0 < QuadraticSystem.of(dynamics).defect < 1e-13
+
+
 def test_the_defect_is_the_square_root_of_the_penalty_over_three():
     for kind in (FullQuadratic, LowRankQuadratic):
         dynamics = quadratic(kind=kind)
@@ -233,8 +309,6 @@ def test_a_centre_moves_the_origin(change):
 
 
 def test_errors_of_the_numbers_are_part_of_what_a_centre_knows():
-    from dataclasses import replace
-
     system = QuadraticSystem.of(quadratic())
     shift = np.array([3.0, 0.0, 4.0, 0.0])
     plain = system.about(shift)
