@@ -19,7 +19,7 @@ from smore.stability.forecast_bound import forecast_bound
 
 # V and its bound are each computed with a few roundings.
 ROUNDING = 1e-12
-NUM_STEPS = 200
+NUM_STEPS = 200  # of the integrator, so many output intervals as that makes
 LATENTS = 8
 # Standard deviation of what every other mask adds to the normalised observations.
 NOISE = 0.1
@@ -129,7 +129,8 @@ def check_systems(num_systems: int, seed: int) -> Iterator[BoundsResult]:
                 _: int,
                 draw: Callable[[np.random.Generator], System] = draw,
             ) -> float | None:
-                return draw(rng).worst_ratio(NUM_STEPS)
+                system = draw(rng)
+                return system.worst_ratio(NUM_STEPS // system.stepping.substeps)
 
             yield _repeat(result, ratio, -(-total // len(families)))
 
