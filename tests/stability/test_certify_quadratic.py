@@ -4,7 +4,9 @@ Systems that rounding undoes must be refused, systems that are stable in some se
 which; whatever is claimed is checked against rollouts of the map it is claimed for.
 """
 
+import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smore.dynamics import FullConservative, FullQuadratic, LowRankConservative, rollout, step_map
+from smore.stability.centre import Centre
 from smore.stability.certify import certify_dynamics
-from smore.stability.shift import LARGEST_PROGRAMME
+from smore.stability.certify_quadratic import (
+    _Attempt,
+    _attempts,
+    _claims,
+    _shifts,
+    certify_quadratic,
+)
+from smore.stability.lyapunov import Enclosed
+from smore.stability.quadratic_map import MapClaim
+from smore.stability.quadratic_system import QuadraticSystem
+from smore.stability.shift import LARGEST_PROGRAMME, Shifted
 from smore.stability.stepping import Stepping
 
 
@@ -285,3 +298,257 @@ def test_forecasts_beyond_what_is_proved_have_no_bound():
     certificate = certify(dynamics, 10 * np.ones((2, 3)), step=0.01, method="rk4")
     assert certificate.claims.verdict == "refused"
     assert math.isinf(certificate.bound(1e9, 1)[1])
+
+
+# What an attempt proves, and the words for it
+
+STEPPING = Stepping(0.5, "rk4", 2)
+
+
+def attempt(
+    growth=-1.0,
+    error=1e-14,
+    forcing=0.25,
+    defect=0.0,
+    shift=(0.0, 0.0),
+    dynamics=None,
+    reach=2.0,
+    **claimed,
+):
+    if dynamics is None:
+        dynamics = FullConservative(2, dissipative=True).double()
+    known = {"factor": 0.5, "radius": math.inf, "keeps": True, "detail": "as told"} | claimed
+    push = None if known["factor"] is None else 0.5
+    return _Attempt(
+        dynamics,
+        QuadraticSystem.of(dynamics),
+        Centre(np.array(shift), forcing, Enclosed(growth, error), defect, 1.0),
+        MapClaim(forcing=push, **known),
+        reach,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "certified"),
+        ({"radius": 2.0}, "certified"),  # up to the edge
+        ({"radius": 1.9}, "refused"),
+        ({"factor": 1.0}, "bounded"),
+        ({"factor": None, "keeps": False}, "refused"),
+        ({"growth": 1.0}, "refused"),
+        ({"growth": 0.0}, "bounded"),
+        ({"growth": 0.0, "factor": 1.0}, "bounded"),
+        ({"growth": 0.0, "factor": 1.0, "radius": 2.0}, "bounded"),
+        ({"growth": 0.0, "factor": 1.0, "radius": 1.9}, "refused"),
+        ({"growth": 0.0, "factor": 1.0, "keeps": False}, "refused"),
+        ({"growth": 0.0, "defect": 0.1}, "refused"),
+        ({"growth": -4.0, "defect": 0.1}, "certified"),
+        ({"growth": -4.0, "defect": 0.1, "factor": 1.0}, "refused"),
+    ],
+)
+def test_a_verdict_needs_the_ode_the_map_and_the_training_states(changes, verdict):
+    assert attempt(**changes).verdict == verdict
+
+
+def test_the_better_certificate_is_preferred():
+    order = [
+        attempt(growth=-2.0),
+        attempt(),
+        attempt(growth=-1e-15),
+        attempt(growth=0.0),
+        attempt(growth=-1.0, keeps=False),  # refused; the map is known for a while
+        attempt(growth=-0.5, keeps=False),
+        attempt(growth=1.0, defect=0.1, reach=1.0),  # finite up to a time, and that is longer
+        attempt(growth=-9.0, defect=9.0, reach=2.0, keeps=False),
+        attempt(growth=-1.0, factor=None, keeps=False),
+        attempt(growth=1.0, factor=None, keeps=False),
+    ]
+    ranks = [each.rank for each in order]
+    assert all(one < two for one, two in itertools.pairwise(ranks))
+
+
+def test_the_first_of_equals_is_taken_and_nobody_asks_beyond_a_certificate(monkeypatch):
+    def offered(*attempts):
+        monkeypatch.setattr(
+            "smore.stability.certify_quadratic._attempts", lambda *_: iter(attempts)
+        )
+        return certify_quadratic(attempts[0].dynamics, np.ones((1, 2)), STEPPING)
+
+    one, two = (attempt(growth=0.0, detail=detail) for detail in ("one", "two"))
+    assert offered(one, two).claims.conditions[3].detail == "one"
+    better = attempt(detail="better")
+    assert offered(one, better).claims.conditions[3].detail == "better"
+    assert offered(better, one).claims.conditions[3].detail == "better"
+    best = attempt(growth=-2.0, detail="best")
+    assert offered(one, better, best).claims.conditions[3].detail == "better"  # certified already
+
+
+def condition(claims, name):
+    return next(each for each in claims.conditions if name in each.name)
+
+
+def test_a_certificate_tells_where_states_end():
+    claims = _claims(attempt(), STEPPING)
+    assert claims.reason == "from any state forecasts end within 1 (training states: 2)"
+    assert claims.remedy is None
+    assert claims.radius is None
+    assert claims.margin == pytest.approx(1.0)
+    assert (claims.forcing, claims.defect) == (0.25, 0.0)
+    assert (claims.map_factor, claims.map_forcing) == (0.5, 0.5)
+    assert claims.metric == "the norm of the latents"
+    assert all(each.holds for each in claims.conditions)
+    assert condition(claims, "quadratic term").detail == "by construction"
+    assert condition(claims, "linear part").detail == "margin γ = 1 ± 1e-14 about zero"
+    assert condition(claims, "linear part").value == pytest.approx(1.0)
+    assert condition(claims, "forcing").detail == (
+        "‖d‖ = 0.25: states end within 0.25, claims hold up to inf"
+    )
+    assert condition(claims, "training states").detail == "up to 2 from the centre"
+
+
+def test_a_certificate_of_a_ball_tells_how_large_it_is():
+    found = attempt(radius=3.0, shift=(0.0, 1.0), growth=-4.0, defect=0.1)
+    claims = _claims(found, STEPPING)
+    assert claims.reason == (
+        "from any state within 3 of the centre forecasts end within 1 (training states: 2)"
+    )
+    assert claims.radius == 3.0
+    assert claims.margin == pytest.approx(2.0)
+    assert claims.metric == "the norm of the latents, from a centre found for it"
+    assert not condition(claims, "quadratic term").holds
+    assert condition(claims, "quadratic term").detail == "cyclic defect η_Q = 0.1"
+    assert condition(claims, "linear part").detail.endswith("about the best centre found")
+
+
+def test_energy_is_conserved_by_construction_only_where_it_is_built_so():
+    claims = _claims(attempt(dynamics=FullQuadratic(2).double()), STEPPING)
+    assert condition(claims, "quadratic term").holds
+    assert condition(claims, "quadratic term").detail == "cyclic defect η_Q = 0"
+
+
+def test_what_is_bounded_tells_how_fast_it_may_grow():
+    grows = _claims(attempt(growth=0.0, factor=1 + 2e-15), STEPPING)
+    assert grows.reason == (
+        "the distance from the centre grows by at most 0.5 per step, 5e+03 in 10,000 steps "
+        "(training states: 2); rounding may add 2e-15 per step"
+    )
+    assert grows.remedy is None
+    assert grows.margin == pytest.approx(-1e-14)
+    rests = attempt(growth=0.0, factor=1 + 2e-15, forcing=0.0)
+    assert _claims(rests, STEPPING).reason == (
+        "no state ever grows, and none has to decay; rounding may add 2e-15 per step"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"factor": None, "keeps": False},
+            "the ODE is bounded, its map is not proved to be: as told",
+        ),
+        ({"radius": 1.5}, "training states reach 2, claims only 1.5"),
+        (
+            {"growth": 0.0, "factor": None, "keeps": False},
+            "the ODE is bounded over any finite horizon, growing by 0.25 per unit of time at "
+            "most; its map is not covered for long: as told",
+        ),
+        ({"growth": 0.5}, "the linear part may make energy, at a rate up to 0.5"),
+        (
+            {"growth": 0.0, "defect": 0.5, "forcing": 0.0},
+            "the linear part may make energy, at a rate up to 1e-14; from training states the ODE "
+            "is proved finite up to t = 1 (2 steps) and no longer",
+        ),
+        (
+            {"growth": -0.5, "error": 0.5, "defect": 0.5, "forcing": 0.0},  # γ = 0 loses nothing
+            "the linear part may make energy, at a rate up to 0; from training states the ODE "
+            "is proved finite up to t = 1 (2 steps) and no longer",
+        ),
+        (
+            {"growth": -1.0, "defect": 1.0, "forcing": 9.0, "reach": 0.0},
+            "the quadratic term makes more energy than the linear part is sure to lose; from "
+            "training states the ODE is proved finite up to t = 0.588 (1.18 steps) and no longer",
+        ),
+    ],
+)
+def test_a_refusal_tells_what_is_missing(changes, reason):
+    found = attempt(**changes)
+    assert found.verdict == "refused"
+    claims = _claims(found, STEPPING)
+    assert claims.reason == reason
+    assert claims.remedy is not None
+    escapes = "no longer" in reason
+    assert (claims.escape_time is not None) == escapes
+    assert (claims.margin is not None) == found.centre.dissipates
+
+
+def test_what_is_not_known_is_not_said_to_hold():
+    unknown = _claims(attempt(factor=None, keeps=False), STEPPING)
+    assert not condition(unknown, "training states").holds
+    assert not condition(unknown, "the map").holds
+    outside = _claims(attempt(radius=1.0), STEPPING)
+    assert not condition(outside, "training states").holds
+    for margin in ({"growth": 1.0}, {"growth": -0.5, "error": 0.5}):  # γ = -1 and γ = 0
+        claims = _claims(attempt(**margin), STEPPING)
+        assert condition(claims, "forcing").value is None
+        assert condition(claims, "forcing").detail == (
+            "‖d‖ = 0.25, and nothing that loses energy to balance it"
+        )
+        assert not condition(claims, "linear part").holds
+
+
+def test_remedies_are_what_would_help_next():
+    plain = attempt(growth=1.0, dynamics=FullQuadratic(2).double())
+    assert "dissipative=True" in _claims(plain, STEPPING).remedy
+    free = attempt(growth=1.0, dynamics=FullConservative(2).double())
+    assert _claims(free, STEPPING).remedy == "dissipative=True"
+    coarse = attempt(factor=None, keeps=False)
+    assert _claims(coarse, STEPPING).remedy == "integrator 'strang'"
+    assert _claims(attempt(radius=1.0), STEPPING).remedy == "a shorter horizon"
+    grows = attempt(growth=1.0, factor=None, keeps=False)
+    assert _claims(grows, STEPPING).remedy == "a shorter horizon"
+
+
+def test_strang_steps_have_one_centre_and_others_have_more():
+    states = np.ones((2, 3))
+    for margin, method, alone in (
+        (1.0, "strang", True),
+        (0.0, "strang", True),
+        (-1.0, "strang", False),
+        (1.0, "rk4", False),
+    ):
+        dynamics = dissipative(np.zeros((3, 3)), np.zeros((3, 1)), margin, upper=1.0)
+        with torch.no_grad():
+            found = list(_attempts(dynamics, states, Stepping(0.1, method, 1)))
+        assert (len(found) == 1) == alone
+
+
+def test_distances_of_training_states_are_those_from_the_centre():
+    dynamics, states = lorenz(), 10 * np.random.default_rng(0).normal(size=(6, 3))
+    with torch.no_grad():
+        found = list(_attempts(dynamics, states, Stepping(0.01, "rk4", 1)))
+    assert any(not each.centre.at_zero for each in found)
+    for each in found:
+        offsets = (states - each.centre.shift) @ each.system.metric.factor.T
+        assert each.training_radius == pytest.approx(np.linalg.norm(offsets, axis=1).max())
+
+
+@pytest.mark.parametrize(
+    ("dim", "growth", "count"), [(256, 0.0, 1), (256, -1.0, 2), (256, 1.0, 1), (257, -1.0, 0)]
+)
+def test_centres_are_searched_up_to_256_dimensions_and_improved_where_they_lose_energy(
+    dim, growth, count, monkeypatch
+):
+    found = Shifted(torch.zeros(dim).double(), torch.zeros(dim).double(), growth)
+    for name in ("best_shift", "improve_radius"):
+        monkeypatch.setattr(f"smore.stability.certify_quadratic.{name}", lambda *_: found)
+    small = QuadraticSystem.of(FullQuadratic(2).double())
+    system = replace(
+        small,
+        metric=replace(small.metric, factor=np.eye(dim)),
+        bias=np.zeros(dim),
+        linear=np.eye(dim),
+        slices=torch.zeros(()).double().expand(dim, dim, dim),
+    )
+    assert len(list(_shifts(system, np.ones((1, dim))))) == count
