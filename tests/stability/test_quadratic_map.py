@@ -186,10 +186,15 @@ def test_a_stretch_beyond_rounding_is_a_stretch():
     assert found.detail == "as computed, half of the affine flow may stretch by 1 +1e-10"
 
 
-def test_an_overflowing_flow_is_refused():
-    """Of its shift alone, or of all of it."""
-    for changes in ({"bias": 1e308, "margin": -1.0}, {"margin": -1e4}):
-        found = claim(conservative(**changes), centre(), stepping=Stepping(20.0, "strang", 1))
+@pytest.mark.parametrize("size", [(math.inf, 1.0), (1.0, math.inf), (math.nan, math.nan)])
+def test_an_overflowing_flow_is_refused(size, monkeypatch):
+    """Of its shift alone, of its matrix alone, or of all of it."""
+    flow, shift = (torch.eye(DIM).double() / 2 * size[0], torch.ones(DIM).double() * size[1])
+    monkeypatch.setattr("smore.stability.quadratic_map.affine_flow", lambda *_: (flow, shift))
+    overflows = claim(conservative(), centre(), stepping=STRANG)
+    monkeypatch.undo()
+    really = claim(conservative(margin=-1e4), centre(), stepping=Stepping(20.0, "strang", 1))
+    for found in (overflows, really):
         assert found.factor is None
         assert not found.keeps
         assert found.detail == "the affine flow overflows"
