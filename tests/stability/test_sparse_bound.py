@@ -353,3 +353,82 @@ def test_the_recursion_names_its_sample():
 def test_trajectories_without_a_step_are_refused(shape):
     with pytest.raises(DataError, match="at least one step"):
         estimate_recursion(torch.eye(2), torch.zeros(shape), generator(), name="x")
+
+
+def literal_recursion(step, ideal, source, initial_error):
+    """a, state by state and turn by turn: errors of free rollouts, and the directions they turn to.
+
+    Perturbations are as large as these errors, but at least 1e-4 of the spread of the states, or
+    1e-4 if there is none; a random direction is turned ten times to where it would grow faster.
+    """
+    random = torch.randn(ideal.shape, generator=source, dtype=torch.float64)
+    cases = []
+    for sequence, numbers in zip(ideal, random, strict=True):
+        state = sequence[0] + initial_error * numbers[0] / numbers[0].norm()
+        for index in range(len(sequence) - 1):
+            cases.append((sequence[index], state - sequence[index], numbers[index]))
+            state = step(state[None])[0]
+    mean = sum(state for state, _, _ in cases) / len(cases)
+    spread = (
+        sum(float((state - mean).square().sum()) for state, _, _ in cases) / len(cases)
+    ) ** 0.5
+    smallest, largest = 1e-4 * (spread or 1.0), 0.0
+
+    def growth(state, change):
+        return float(
+            (step((state + change)[None])[0] - step(state[None])[0]).norm() / change.norm()
+        )
+
+    for state, error, numbers in cases:
+        if error.norm() > smallest:
+            largest = max(largest, growth(state, error))
+        size = max(float(error.norm()), smallest)
+        change = size * numbers / numbers.norm()
+        for _ in range(10):
+            largest = max(largest, growth(state, change))
+            image = step((state + change)[None])[0] - step(state[None])[0]
+            jacobian = torch.autograd.functional.jacobian(
+                lambda at: step(at[None])[0], state + change
+            )
+            pull = jacobian.T @ image
+            change = size * pull / pull.norm()
+    return largest
+
+
+def one_sided(states):
+    """Grows more to the right than to the left."""
+    return 0.3 * torch.exp(states)
+
+
+def slowly_turning(states):
+    """Two directions that grow nearly alike: ten turns do not tell them apart."""
+    rates = torch.linspace(1.0, 0.9, states.shape[-1], dtype=torch.float64)
+    return rates * states + 0.05 * states.flip(-1) ** 2 - 0.02 * states**3
+
+
+@pytest.mark.parametrize("step", [nonlinear_step, one_sided, slowly_turning])
+@pytest.mark.parametrize("initial_error", [0.0, 0.7])
+@pytest.mark.parametrize("seed", range(6))
+def test_growth_is_that_of_a_literal_search(step, initial_error, seed):
+    source = torch.Generator().manual_seed(seed)
+    dim = 3 if step is not one_sided else 1
+    ideal = 2.0 + torch.randn(1, 2 + seed % 2, dim, generator=source, dtype=torch.float64)
+    expected = literal_recursion(step, ideal, generator(), initial_error)
+    found = estimate_recursion(step, ideal, generator(), name="x", initial_error=initial_error)
+    assert found.a == pytest.approx(expected, rel=1e-9 if initial_error else 1e-6)
+
+
+def test_growth_of_a_matrix_leaves_room_for_rounding():
+    """Four roundings per dimension."""
+    ideal = torch.zeros(1, 2, 16).double()
+    matrix = torch.diag(torch.tensor([2.0] + 15 * [0.5])).double()
+    recursion = estimate_recursion(matrix, ideal, generator(), name="x")
+    assert recursion.a == 2 * (1 + 4 * 16 * 2.0**-52)
+
+
+def test_one_step_is_enough():
+    recursion = estimate_recursion(torch.eye(2), torch.zeros(3, 2, 2), generator(), name="x")
+    assert recursion.sample == "x, 3 sequences, step 1"
+    assert recursion.horizon == 1
+    longer = estimate_recursion(torch.eye(2), torch.zeros(3, 3, 2), generator(), name="x")
+    assert longer.sample == "x, 3 sequences, steps 1 to 2"
