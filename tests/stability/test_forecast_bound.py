@@ -1,5 +1,8 @@
 """Theorem 3 on trajectories: the bound holds for the forecasts it is about."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +17,9 @@ from smore.stability.forecast_bound import (
     ideal_latents,
     l2_norms,
     residual_norms,
+    state_error,
 )
+from smore.stability.sparse_bound import error_bound_curve, limiting_error
 from smore.surrogate import Surrogate
 from waves import planted, trajectories
 
@@ -100,8 +105,9 @@ def test_fewer_sensors_than_latents_bound_nothing(fitted):
     assert np.isfinite(found.measured).all()
 
 
-def test_an_exact_model_has_next_to_no_error_and_a_bound_to_match():
-    found = planted(DATA).forecast_bound(DATA)
+@pytest.mark.parametrize("time_scale", [None, 3.7])
+def test_an_exact_model_has_next_to_no_error_and_a_bound_to_match(time_scale):
+    found = planted(DATA, time_scale=time_scale).forecast_bound(DATA)
     assert found.measured.max() < 1e-3
     assert (found.measured <= found.bound).all()
     assert found.bound.max() < 1.0
@@ -117,9 +123,15 @@ def test_the_bound_needs_the_ideal_residual_and_not_the_smallest_one(fitted):
     assert found.sparse_error <= expected * (1 + 1e-12)
 
 
-def test_residuals_are_those_of_decoded_values():
+@pytest.mark.parametrize("points", [2**12, 7])
+def test_residuals_are_those_of_decoded_values(points, monkeypatch):
+    """Of a decoder with an offset, and however many points are taken at once."""
+    monkeypatch.setattr("smore.stability.forecast_bound.POINTS_AT_ONCE", points)
     model = planted(DATA)
     surrogate, rng = model.surrogate_, np.random.default_rng(5)
+    with torch.no_grad():
+        for bias in surrogate.decoder.biases:
+            bias.copy_(torch.as_tensor(rng.normal(size=bias.shape)))
     states = torch.as_tensor(rng.normal(size=(6, 2, surrogate.decoder.latent_dim)))
     first = DATA.leading(1)
     found = residual_norms(surrogate.decoder.double(), surrogate.blocks(first), states)
@@ -189,3 +201,65 @@ def test_sequences_of_different_lengths_are_refused(fitted):
     )
     with pytest.raises(DataError, match="one length"):
         fitted.forecast_bound(joined)
+
+
+def test_sequences_on_different_points_are_refused(fitted):
+    halves = [DATA.select([0]).at_points(np.arange(30)), DATA.select([1]).at_points(np.arange(25))]
+    joined = replace(DATA, sequences=tuple(each.sequences[0] for each in halves), groups=(0, 1))
+    with pytest.raises(DataError, match="one mesh"):
+        fitted.forecast_bound(joined)
+
+
+def test_the_bound_is_the_curve_of_its_constants_with_room_for_rounding(fitted):
+    found = fitted.forecast_bound(DATA)
+    constants = (found.sparse_error, found.decoder_error, found.lipschitz)
+    curve = error_bound_curve(found.recursion, *constants, 9)
+    np.testing.assert_allclose(found.bound / curve - 1, 1e-12, rtol=1e-2)
+    assert found.limit == limiting_error(found.recursion, *constants[1:])
+
+
+def test_rounding_of_decoded_fields_is_part_of_the_decoder_error(fitted, monkeypatch):
+    """Four roundings per latent of the largest field; here with three digits."""
+    surrogate = fitted.surrogate_
+    ideal = ideal_latents(surrogate, surrogate.aligned(DATA))
+    mesh = DATA.sequences[0].mesh
+    fields = np.stack([surrogate.decode(each, mesh) for each in ideal])
+    largest = l2_norms(fields, mesh).max()
+    errors = l2_norms(fields - np.concatenate([each.fields for each in DATA]), mesh)
+    monkeypatch.setattr("smore.stability.forecast_bound.EPSILON", 1e-3)
+    found = fitted.forecast_bound(DATA)
+    assert found.decoder_error == pytest.approx(errors.max() + 4 * 8 * 1e-3 * largest, rel=1e-5)
+
+
+def test_points_taken_at_once_make_no_difference(fitted, monkeypatch):
+    whole = fitted.forecast_bound(DATA)
+    monkeypatch.setattr("smore.stability.forecast_bound.POINTS_AT_ONCE", 7)
+    parts = fitted.forecast_bound(DATA)
+    np.testing.assert_allclose(parts.measured, whole.measured, rtol=1e-9)
+    np.testing.assert_allclose(parts.bound, whole.bound, rtol=1e-9)
+
+
+def test_values_that_are_missing_are_not_expected_to_be_missed(fitted):
+    """Without the truth: of 30 values of one channel 10 are not there, of the other all are."""
+    fields = np.stack([each.fields for each in DATA.leading(1).at_points(np.arange(30))])
+    fields[0, :, 0, 5:15] = np.nan
+    times, coords = DATA.sequences[0].times[:1], DATA.sequences[0].mesh.coords[:30]
+    gappy = Trajectories.from_arrays(fields, coords, times, channels=DATA.channels, missing="mask")
+    variance = fitted.surrogate_.expected_noise
+    states = fitted.infer(gappy).mean
+    found = state_error(fitted.surrogate_, gappy.select([0]), states[:1], None)
+    counts = torch.tensor([20.0, 30.0], dtype=torch.float64)
+    assert found.ideal_residual == pytest.approx(float((counts * variance).sum().sqrt()))
+    others = state_error(fitted.surrogate_, gappy, states, None)
+    assert others.ideal_residual == pytest.approx(float((30 * variance).sum().sqrt()))
+
+
+def test_a_bound_is_told_with_everything_it_rests_on(fitted):
+    found = fitted.forecast_bound(DATA)
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told["bound"] == found.bound.tolist()
+    assert told["measured"] == found.measured.tolist()
+    assert told["recursion"]["a"] == found.recursion.a
+    assert told["proved"] is True
+    assert told["lipschitz"] == found.lipschitz
+    assert set(told) == {*vars(found), "proved"}
