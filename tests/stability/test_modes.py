@@ -23,7 +23,7 @@ from smore.errors import DataError, SettingsError
 from smore.inference import LatentPrior
 from smore.plotting.modes import mode_figure, overview_figure, spectrum_figure
 from smore.stability.mode_fields import mode_fields
-from smore.stability.modes import DynamicModes, dynamic_modes
+from smore.stability.modes import LINEAR, LINEARISED, DynamicModes, _same_rates, dynamic_modes
 from smore.surrogate import Surrogate
 from waves import CHANNELS, DAMPING, NUM_MODES, STEP, VELOCITY, WAVES, places, planted, trajectories
 from waves import solution as wave_solution
@@ -310,6 +310,75 @@ def test_the_spread_bounds_the_modes_of_a_normal_matrix(surrogate):
     modes = dynamic_modes(with_matrix(surrogate, dense() - dense().T, mean=0.5))
     np.testing.assert_allclose(modes.spread**2, DIM * (1 + 0.5**2))
     np.testing.assert_allclose((modes.amplitudes**2).sum(), modes.spread**2)
+
+
+def made_up(rates=(-1.0,), amplitudes=None, **changes) -> DynamicModes:
+    count = len(rates)
+    known = {
+        "rates": np.array(rates, dtype=complex),
+        "vectors": np.eye(count, dtype=complex),
+        "left": np.eye(count, dtype=complex),
+        "amplitudes": np.ones(count) if amplitudes is None else np.array(amplitudes),
+        "pair": np.zeros(count, dtype=bool),
+        "centre": np.zeros(count),
+        "spread": 2.0,
+        "condition": 1.0,
+        "about": LINEAR,
+        "time_units": "days",
+    }
+    return DynamicModes(**(known | changes))
+
+
+def test_eigenvectors_are_close_to_dependent_from_a_hundred_million_on():
+    assert not made_up(condition=0.9e8).cautions()
+    (caution,) = made_up(condition=1.1e8).cautions()
+    assert "close to dependent (condition number 1.1e+08)" in caution
+
+
+def test_modes_cancel_where_one_is_three_times_as_large_as_the_states():
+    assert not made_up(amplitudes=[5.9]).cautions()
+    (caution,) = made_up(amplitudes=[6.4]).cautions()
+    assert "the strongest is 3.2 times as large as the training states" in caution
+
+
+@pytest.mark.parametrize(("growth", "caution"), [(0.9e-5, False), (1.1e-5, True)])
+def test_growth_below_a_millionth_of_the_fastest_rate_is_none(growth, caution):
+    assert bool(made_up([-10.0, growth]).cautions()) == caution
+
+
+@pytest.mark.parametrize(("amplitude", "caution"), [(0.045, False), (0.055, True)])
+def test_growth_of_a_mode_below_a_hundredth_of_the_strongest_does_no_harm(amplitude, caution):
+    assert bool(made_up([-10.0, 0.5], [5.0, amplitude]).cautions()) == caution
+
+
+def test_of_growing_modes_the_fastest_is_named():
+    rates, amplitudes = [-1.0, 0.1, 0.25, -2.0], [4.0, 3.0, 2.0, 1.0]
+    (caution,) = made_up(rates, amplitudes).cautions()
+    assert caution == (
+        "2 of the modes that matter grow, the fastest (mode 3) by a factor e every 4 days: "
+        "trust no forecast much longer than that"
+    )
+    (caution,) = made_up(rates, amplitudes, about=LINEARISED).cautions()
+    assert caution.endswith("near the mean state; only the nonlinear terms can stop it")
+
+
+def test_a_mode_that_does_nothing_is_not_damped():
+    with np.errstate(all="raise"):
+        found = made_up([0.0, -2.0, 3.0, 1j]).damping_ratio
+    np.testing.assert_allclose(found, [0.0, 1.0, -1.0, 0.0])
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_rates_within_a_millionth_of_the_largest_are_one(size):
+    """And complex ones that close to the real axis are real."""
+    near, far = 0.9e-6 * size, 1.1e-6 * size
+    assert len(_same_rates(np.array([-size, -size + near, 0.1 * size]))) == 2
+    assert len(_same_rates(np.array([-size, -size + far, 0.1 * size]))) == 3
+    real = _same_rates(np.array([-size, 0.5 * size + 1j * near, 0.5 * size - 1j * near]))
+    assert [(group, rate.imag) for group, rate in real] == [([0], 0.0), ([1, 2], 0.0)]
+    pair = _same_rates(np.array([-size, 0.5 * size + 1j * far, 0.5 * size - 1j * far]))
+    assert [group for group, _ in pair] == [[0], [1]]
+    assert pair[1][1].imag == pytest.approx(far)
 
 
 def test_growth_with_amplitude_gets_a_caution(surrogate):
