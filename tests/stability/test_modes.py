@@ -362,6 +362,15 @@ def test_of_growing_modes_the_fastest_is_named():
     assert caution.endswith("near the mean state; only the nonlinear terms can stop it")
 
 
+def test_whoever_is_on_a_threshold_has_not_crossed_it():
+    assert not made_up(condition=1e8).cautions()
+    assert not made_up(amplitudes=[6.0]).cautions()
+    assert not made_up([-1.0, 1e-6]).cautions()
+    assert not made_up([-1.0, 0.5], [1.0, 0.01]).cautions()
+    assert len(_same_rates(np.array([-1.0, 0.0, 1e-6]))) == 2
+    assert len(_same_rates(np.array([-1.0, 1e-6j, -1e-6j]))) == 2
+
+
 def test_a_mode_that_does_nothing_is_not_damped():
     with np.errstate(all="raise"):
         found = made_up([0.0, -2.0, 3.0, 1j]).damping_ratio
