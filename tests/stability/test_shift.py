@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 import torch
 from scipy.integrate import solve_ivp
+from scipy.special import logsumexp
 
 from oracles import shifted_system as oracle
 from smore.dynamics import FullConservative, FullQuadratic, LowRankConservative
 from smore.errors import DataError, MissingExtraError
 from smore.stability.shift import (
+    GAP,
+    GAP_OF_MATRIX,
+    LARGEST_PROGRAMME,
     Shifted,
+    _Barrier,
     _Family,
+    _in_ball,
+    _resolution,
     _RoundedExcess,
     best_shift,
     best_shift_sdp,
@@ -185,6 +192,144 @@ def test_rounded_excess_is_an_upper_bound_with_the_gradient_of_finite_difference
     for direction, slope in zip(np.eye(6), gradient, strict=True):
         ahead, behind = (objective(point + sign * 1e-5 * direction)[0] for sign in (1, -1))
         assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("rounding", [0.1, 1e-3])
+def test_kinks_are_rounded_off_over_fractions_of_forcing_and_margin(rounding):
+    """√(‖d‖² + ε²) + ρ τ log Σ exp(λ/τ), with ε of the forcing and τ of margin / log(r + 1)."""
+    operators, centre = hidden(6)
+    bias, linear, slices = (each.numpy() for each in operators)
+    reached = shifted_system(*operators, 1.1 * centre)
+    assert reached.margin > 0
+    assert abs(reached.margin - 1) > 0.1
+    assert abs(reached.forcing.norm() - 1) > 0.1
+    objective = _RoundedExcess(*operators, _Family.of(*operators[1:]), reached, rounding)
+    point = (centre + 0.1 * normal(6, seed=9)).numpy()
+    forcing = np.linalg.norm(oracle.forcing(bias, linear, slices, point))
+    rates = np.linalg.eigvalsh(oracle.symmetric_linear(linear, slices, point))
+    width = rounding * reached.margin / math.log(7)
+    growth = width * logsumexp(rates / width)
+    rounded = math.hypot(forcing, rounding * float(reached.forcing.norm()))
+    assert objective(point)[0] == pytest.approx(rounded + reached.radius * growth, rel=1e-10)
+
+
+# The barrier
+
+
+def barrier_at(dim=5, radius=2.0, sharpness=3.0, seed=0):
+    """A barrier around a point inside, and s t + barrier as a function of (m, t)."""
+    _, linear, slices = free(dim, seed)
+    family = _Family.of(linear, slices)
+    shift = normal(dim, seed=seed + 20)
+    shift *= 0.6 * radius / shift.norm()
+    level = family.growth(shift) + 0.7
+
+    def value(point):
+        matrix = point[-1] * torch.eye(dim, dtype=torch.float64) - family.at(point[:-1])
+        room = radius**2 - point[:-1].square().sum()
+        return sharpness * point[-1] - torch.logdet(matrix) - torch.log(room)
+
+    point = torch.cat([shift, torch.tensor([level], dtype=torch.float64)])
+    return _Barrier.at(family, shift, level, radius), value, point, sharpness
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_are_those_of_newton(seed):
+    barrier, value, point, sharpness = barrier_at(seed=seed)
+    gradient = torch.autograd.functional.jacobian(value, point)
+    hessian = torch.autograd.functional.hessian(value, point)
+    step, decrement = barrier.newton_step(sharpness)
+    expected = -torch.linalg.solve(hessian, gradient)
+    torch.testing.assert_close(step, expected, rtol=1e-9, atol=1e-11)
+    assert decrement == pytest.approx(math.sqrt(-gradient @ expected))
+
+
+@pytest.mark.parametrize("length", [1.0, 0.1, 10.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_line_searches_end_where_the_barrier_is_least(seed, length):
+    barrier, value, point, sharpness = barrier_at(seed=seed)
+    step = length * barrier.newton_step(sharpness)[0]
+    found = barrier.line_search(step, sharpness)
+    assert found > 0
+    for other in (0.98, 1.02):
+        assert value(point + other * found * step) > value(point + found * step)
+
+
+def test_line_searches_stay_inside_and_go_nowhere_uphill():
+    barrier, value, point, sharpness = barrier_at()
+    step = barrier.newton_step(sharpness)[0]
+    assert barrier.line_search(-step, sharpness) == 0.0
+    along = torch.cat([barrier.shift, torch.zeros(1).double()])  # out of the ball
+    outward = torch.sign(-torch.autograd.functional.jacobian(value, point) @ along) * along
+    length = barrier.line_search(outward, sharpness)
+    assert (barrier.shift + length * outward[:-1]).norm() < 2.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lower_bounds_are_those_of_the_inverse_after_the_step(seed):
+    """<Z, W_s> - R ‖(<Z, B_j>)_j‖, Z = X⁻¹ + X⁻¹ D X⁻¹ of trace 1, X = t I - A_s(m)."""
+    barrier, _, point, sharpness = barrier_at(seed=seed)
+    step, _ = barrier.newton_step(sharpness)
+    step = 0.3 * step
+    family, eye = barrier.family, torch.eye(5, dtype=torch.float64)
+    inverse = torch.linalg.inv(point[-1] * eye - family.at(point[:-1]))
+    change = family.at(step[:-1]) - family.constant - step[-1] * eye
+    weights = inverse + inverse @ change @ inverse
+    weights = weights / weights.trace()
+    slope = torch.stack([(weights * each).sum() for each in family.directions]).norm()
+    expected = (weights * family.constant).sum() - 2.0 * slope
+    assert barrier.lower_bound(step) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_a_search_ends_within_a_millionth_or_a_hundred_billionth_of_the_matrix():
+    assert (GAP, GAP_OF_MATRIX) == (1e-6, 1e-11)
+    matrix = 3.0 * torch.eye(4, dtype=torch.float64)  # of norm 6
+    assert _resolution(matrix, 10.0) == pytest.approx(6e-11, abs=0)
+    assert _resolution(matrix, 1e6) == pytest.approx(1e-9, abs=0)  # rounding of the largest
+
+
+# Where the programme would take too long
+
+
+def test_any_point_is_a_shift_inside_the_ball():
+    point = normal(4, seed=1).numpy()
+    shift, pulled_back = _in_ball(point, 3.0)
+    expected = 3.0 * point / math.sqrt(1 + (point**2).sum())
+    np.testing.assert_allclose(shift.numpy(), expected, rtol=1e-12)
+    assert _in_ball(1e9 * point, 3.0)[0].norm() == pytest.approx(3.0)
+    weights = normal(4, seed=2).numpy()
+    found = pulled_back(weights)
+    for direction, slope in zip(np.eye(4), found, strict=True):
+        ahead, behind = (
+            weights @ _in_ball(point + sign * 1e-6 * direction, 3.0)[0].numpy() for sign in (1, -1)
+        )
+        assert slope == pytest.approx((ahead - behind) / 2e-6, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("build", [free, conservative])
+def test_descent_comes_near_the_least_growth(build, unit, monkeypatch):
+    bias, linear, slices = build(12)
+    operators = (unit * bias, unit * linear, unit * slices)
+    least = best_shift(*operators, 3.0)
+    gained = zero_of(operators).growth - least.growth
+    monkeypatch.setattr("smore.stability.shift.LARGEST_PROGRAMME", 0)
+    found = best_shift(*operators, 3.0)
+    assert least.growth < found.growth < least.growth + 0.02 * gained
+
+
+def test_up_to_128_dimensions_the_programme_is_solved(monkeypatch):
+    called = []
+    for name in ("_least_growth", "_descended_growth"):
+        monkeypatch.setattr(
+            f"smore.stability.shift.{name}",
+            lambda family, *_, name=name: (called.append(name), 0 * family.constant[0])[1],
+        )
+    for dim in (128, 129):
+        zero = torch.zeros(()).double()
+        best_shift(zero.expand(dim), torch.eye(dim), zero.expand(dim, dim, dim), 1.0)
+    assert called == ["_least_growth", "_descended_growth"]
+    assert LARGEST_PROGRAMME == 128
 
 
 # The best shift
