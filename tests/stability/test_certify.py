@@ -11,19 +11,16 @@ import numpy as np
 import pytest
 import torch
 from scipy.linalg import block_diag, expm
-from torch.func import functional_call, stack_module_state, vmap
 
+from side_by_side import side_by_side
 from smore.dynamics import (
     FullConservative,
     FullQuadratic,
     LatentDynamics,
     LinearDynamics,
     MLPDynamics,
-    affine_flow,
-    rollout,
     step_map,
 )
-from smore.dynamics.integrators import METHODS, runge_kutta_step, strang_step
 from smore.stability.certificate import Certificate
 from smore.stability.certify import certify_dynamics
 from smore.stability.stepping import Stepping
@@ -101,8 +98,16 @@ def check_bounds(claims):
         alike[each if linear else (each.states.shape, each.stepping, each.num_steps)].append(each)
     for same in alike.values():
         linear = isinstance(same[0].dynamics, LinearDynamics)
-        for each, path in zip(same, [powers(*same)] if linear else side_by_side(same), strict=True):
+        paths = [powers(*same)] if linear else together(same)
+        for each, path in zip(same, paths, strict=True):
             each.check(path)
+
+
+def together(claims):
+    states = np.stack([each.states for each in claims])
+    first = claims[0]
+    systems = [each.dynamics for each in claims]
+    return side_by_side(systems, states, first.stepping, first.num_steps)
 
 
 def powers(claimed):
@@ -115,47 +120,6 @@ def powers(claimed):
     for _ in range(claimed.num_steps):
         path.append(path[-1] @ matrix)
     return np.stack(path, axis=1)
-
-
-class Substep(torch.nn.Module):
-    def __init__(self, dynamics, stepping):
-        super().__init__()
-        self.dynamics, self.step = dynamics, stepping.step / stepping.substeps
-        self.tableau = METHODS[stepping.method]
-        if self.tableau is None:
-            flow, shift = affine_flow(dynamics, self.step / 2)
-            self.register_buffer("flow", flow)
-            self.register_buffer("shift", shift)
-
-    def forward(self, states):
-        if self.tableau is None:
-            return strang_step(self.dynamics, states, self.step, self.flow, self.shift)
-        return runge_kutta_step(self.dynamics, states, self.step, self.tableau)
-
-
-@torch.no_grad()
-def side_by_side(claims):
-    """Paths (systems, states, steps + 1, r) of systems of one kind and size, all at once."""
-    stepping = claims[0].stepping
-    substeps = [Substep(each.dynamics, stepping) for each in claims]
-    numbers = stack_module_state(substeps)
-    together = vmap(lambda numbers, states: functional_call(substeps[0], numbers, (states,)))
-
-    def advance(states, _):
-        for _ in range(stepping.substeps):
-            states = together(numbers, states) if len(claims) > 1 else substeps[0](states)
-        return states
-
-    start = torch.as_tensor(np.stack([each.states for each in claims]))
-    path = rollout(advance, start, claims[0].num_steps).transpose(1, 2).numpy()
-    # The maps of the library, one system at a time, do the same.
-    steps = torch.full((len(start[0]), 1), stepping.step, dtype=torch.float64)
-    for number in (0, len(claims) - 1):
-        alone = step_map(
-            claims[number].dynamics, steps, method=stepping.method, substeps=stepping.substeps
-        )(start[number], 0)
-        np.testing.assert_allclose(path[number, :, 1], alone, rtol=1e-8, atol=1e-11)
-    return path
 
 
 # Unstable, and easy to miss
