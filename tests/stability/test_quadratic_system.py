@@ -160,7 +160,7 @@ def exactly(value):
 def test_slices_are_known_to_four_roundings_per_dimension_of_their_magnitude(kind):
     dynamics = quadratic(kind=kind, dim=5)
     system = QuadraticSystem.of(dynamics)
-    assert system.slices_error == exactly(4 * 5 * EPSILON * float(dynamics.magnitude))
+    assert system.slices_error == exactly(4 * 5 * EPSILON * float(dynamics.magnitude.detach()))
     assert system.bias_error == system.linear_error == 0.0
 
 
