@@ -1,6 +1,6 @@
 """What a source names: cells of the tables in experiments/results, and simple sums on them.
 
-    FILE [COLUMN=VALUE ...] COLUMN [median | mean | min | max]   one cell, or of many
+    FILE [COLUMN=VALUE ...] COLUMN [median | mean | min | max | sum]   one cell, or of many
     FILE [COLUMN=VALUE ...] count                                how many rows there are
     same [COLUMN=VALUE ...] COLUMN ...                           the rows of the source before
     A / B, A * B, A - B                                          of these or numbers, in order
@@ -12,6 +12,7 @@ The file `claims` is the paper's: src/smore/experiments/claims.py.
 from __future__ import annotations
 
 import csv
+import math
 import operator
 import shlex
 import statistics
@@ -31,6 +32,7 @@ AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": statistics.fmean,
     "min": min,
     "max": max,
+    "sum": math.fsum,
 }
 OPERATIONS: dict[str, Callable[[float, float], float]] = {
     "/": operator.truediv,
