@@ -1,5 +1,7 @@
 """Decoder constants against loops over the network as the paper writes it, and against search."""
 
+import inspect
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -91,6 +93,99 @@ def test_constants_agree_with_the_network_as_the_paper_writes_it():
         surrogate.decoder, points, (0.3, -1.0), (2.0, 0.5)
     )
     assert constants.growth_slope >= oracle.growth_slope(surrogate.decoder, points, (2.0, 0.5))
+
+
+@torch.no_grad()
+def literal_bounds(surrogate, mesh, max_points):
+    """Largest norms on mesh and grid, with the curvature between their points, and beyond it."""
+    decoder, scale = surrogate.decoder, torch.tensor([2.0, 0.5], dtype=torch.float64)
+    chart = _chart(surrogate.description.coordinate_map, mesh)
+    grid, steps = chart.grid(max_points)
+    everywhere = torch.cat([grid, torch.as_tensor(BOX(mesh.coords))])
+    here = decoder.basis(everywhere)
+    offsets = torch.tensor([0.3, -1.0], dtype=torch.float64) + scale * here.offset[:, None]
+    peaks = [float(offsets.norm(dim=1).max()), 2.0 * float(here.modes.norm(dim=1).max())]
+
+    def values(point):
+        basis = decoder.basis(point[None])
+        return torch.cat([basis.offset, basis.modes[0]])
+
+    bends = torch.stack([torch.func.jacfwd(torch.func.jacfwd(values))(point) for point in grid])
+    units, fourth = [float(scale.norm()), 2.0], _fourth(decoder, chart)
+    estimates, bounds = [], []
+    for number, part in enumerate((slice(0, 1), slice(1, None))):
+        estimate, beyond = peaks[number], 0.0
+        for i in range(2):
+            curvature = float(bends[:, part, i, i].norm(dim=1).max())
+            estimate += units[number] * curvature * float(steps[i]) ** 2 / 8
+            for j in range(2):
+                product = float(steps[i] * steps[j]) ** 2 / 64
+                beyond += units[number] * float(fourth[number, i, j]) * product
+        estimates.append(estimate)
+        bounds.append((estimate + beyond) * (1 + 1e-9))
+    return peaks, estimates, bounds
+
+
+def test_a_bound_is_proven_if_it_is_at_most_twice_what_was_seen():
+    """Else it is an estimate: without what the weights allow beyond the sampled curvature."""
+    mesh, ratios = box_grid(3), []
+    for frequency_scale, max_points in itertools.product((3.0, 6.0, 8.0, 10.0, 12.0), (4, 9)):
+        surrogate = model(network(2, 1, frequency_scale).double())
+        peaks, estimates, bounds = literal_bounds(surrogate, mesh, max_points)
+        found = decoder_constants(surrogate, mesh, max_points=max_points)
+        ratios.append(max(bound / peak for bound, peak in zip(bounds, peaks, strict=True)))
+        assert found.rigorous == (ratios[-1] <= 2)
+        expected = bounds if found.rigorous else estimates
+        assert [found.growth_offset, found.growth_slope] == pytest.approx(expected, rel=2e-10)
+    assert any(1 < ratio < 2 for ratio in ratios)
+    assert any(2 < ratio < 4 for ratio in ratios)
+
+
+@pytest.mark.parametrize("max_points", [1, 4, 9, 50, 1000])
+def test_a_grid_has_all_corners_and_the_steps_it_says(max_points):
+    mesh = box_grid(3, BoxMap(lower=(-3.0, 2.0), upper=(1.5, 8.0)))
+    for chart in (_chart(BOX, mesh), _chart(SphereMap(), globe(4))):
+        grid, steps = chart.grid(max_points)
+        for axis in range(2):
+            places = grid[:, axis].unique()
+            assert places[0] == pytest.approx(float(chart.lower[axis]))
+            assert places[-1] == pytest.approx(float(chart.upper[axis]))
+            torch.testing.assert_close(places.diff(), steps[axis].expand(len(places) - 1))
+        assert len(grid) <= max(max_points, 4) * 2
+    assert len(_chart(BOX, box_grid(3)).grid(4)[0]) == 4
+
+
+@pytest.mark.parametrize("w", [0.1, 3.0])
+def test_fourth_derivatives_of_a_wave_on_a_sphere_are_those_of_faa_di_bruno(w):
+    """Of cos(w sin φ): one for every way to part four derivatives, 1, 7, 6 and 1 of them."""
+    frequency = torch.tensor([w, w], dtype=torch.float64)
+    expected = w**4 + 6 * w**3 + 7 * w**2 + w
+    found = _chart(SphereMap(), globe(4)).fourth(frequency)
+    torch.testing.assert_close(found, torch.full((2, 2), expected, dtype=torch.float64))
+
+
+def test_suprema_are_sought_on_sixteen_thousand_points():
+    default = inspect.signature(decoder_constants).parameters["max_points"].default
+    assert default == 16_384
+
+
+def test_the_part_of_a_sphere_is_that_of_the_domain_whatever_meridian_is_zero():
+    sphere = SphereMap(south=-30.0, north=30.0, west=100.0, east=150.0)
+    inside = np.array([[0.0, 110.0], [10.0, 140.0], [-20.0, 120.0], [5.0, 105.0]])
+    for turns in (-1, 0, 2):
+        chart = _chart(sphere, scattered_mesh(inside + np.array([0.0, 360.0 * turns]), "sphere"))
+        np.testing.assert_allclose(chart.lower.rad2deg(), [-30.0, 100.0])
+        np.testing.assert_allclose(chart.upper.rad2deg(), [30.0, 150.0])
+    wide = SphereMap(south=-30.0, north=30.0, west=100.0, east=400.0)
+    across = inside + np.array([0.0, 250.0])  # up to 390, which is 30
+    for turns in (-1, 0):
+        chart = _chart(wide, scattered_mesh(across + np.array([0.0, 360.0 * turns]), "sphere"))
+        np.testing.assert_allclose(chart.lower.rad2deg(), [-30.0, 100.0])
+        np.testing.assert_allclose(chart.upper.rad2deg(), [30.0, 400.0])
+    further = np.concatenate([inside, [[40.0, 160.0 - 360.0], [-35.0, 80.0 + 360.0]]])
+    chart = _chart(sphere, scattered_mesh(further, "sphere"))
+    np.testing.assert_allclose(chart.lower.rad2deg(), [-35.0, 80.0])
+    np.testing.assert_allclose(chart.upper.rad2deg(), [40.0, 160.0])
 
 
 @pytest.mark.parametrize("num_hidden", [0, 1, 3])
