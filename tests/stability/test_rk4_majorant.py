@@ -54,6 +54,10 @@ def test_a_solution_that_may_blow_up_within_the_step_has_no_bound():
     majorant = Majorant(0.0, 0.0, 1.0)
     assert majorant.local_error(1.0, 1.01, CLASSICAL_RK4) == np.inf
     assert np.isfinite(majorant.local_error(1.0, 0.9, CLASSICAL_RK4))
+    turning = Majorant(1.0, 0.0, 1.0)  # dx/dt = 1 + x²: from 0 it is the tangent
+    assert np.isfinite(turning.local_error(0.0, 1.5, CLASSICAL_RK4))
+    for step in (1.6, 2.0, 3.0, 5.0):
+        assert turning.local_error(0.0, step, CLASSICAL_RK4) == np.inf
 
 
 def random_system(seed, dim=4):
