@@ -319,11 +319,10 @@ def bounds(
         return
     print_table(
         "Bounds, and how often they were exceeded",
-        ["theorem", "of", "claims", "refused", "exceeded", "worst"],
+        ["theorem, kind", "claims", "refused", "exceeded", "worst"],
         [
             [
-                r.theorem.split()[1] + ("" if r.proved else "*"),
-                r.kind,
+                f"{r.theorem.split()[1]}{'' if r.proved else '*'}: {r.kind}",
                 r.count,
                 r.refused,
                 r.violated,
