@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+import smore.model
 from smore import SMORE, Trajectories
 from smore.errors import DataError
 from smore.inference import normal_equations
@@ -24,6 +25,27 @@ from smore.surrogate import Surrogate
 from waves import planted, trajectories
 
 DATA = trajectories(num_sequences=6, num_times=10, num_points=60)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once():
+    """Constants of one decoder on one mesh are found once: they are the same every time."""
+    found = {}
+
+    def decoder_constants(surrogate, mesh):
+        key = (id(surrogate), id(mesh))
+        if key not in found:
+            found[key] = (
+                original(surrogate, mesh),
+                surrogate,
+                mesh,
+            )  # kept, so that ids stay theirs
+        return found[key][0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        original = smore.model.decoder_constants
+        patch.setattr(smore.model, "decoder_constants", decoder_constants)
+        yield
 
 
 @pytest.fixture(scope="module")
