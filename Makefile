@@ -20,6 +20,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	PYTHONPATH=tools $(BIN)/python -m check_numbers
 
 format: $(VENV)/installed-dev

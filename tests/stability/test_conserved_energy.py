@@ -106,6 +106,10 @@ def test_without_a_quadratic_term_every_energy_will_do():
     assert np.linalg.eigvalsh((linear + linear.T) / 2)[-1] > 40
 
 
+def test_a_term_that_is_zero_conserves_every_energy():
+    assert len(conserved_energies(np.zeros((3, 3, 3)))) == 6
+
+
 def test_large_systems_are_not_searched():
     """Beyond r = 64; the map of energies has r²/2 columns."""
     assert list(conserved_metrics(shear(64), np.zeros((64, 64, 64))))
