@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import smore
+import smore_paper
 
-SOURCES = sorted(Path(smore.__file__).parent.rglob("*.py"))
+SOURCES = sorted(
+    path for each in (smore, smore_paper) for path in Path(each.__file__).parent.rglob("*.py")
+)
 
 # Modules that run, rebuild or fetch what somebody else wrote.
 MODULES = {

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from smore import SMORE, Settings
 from smore.errors import SettingsError
+from smore_paper.presets import from_preset
 
 NOT_A_NUMBER = [float("nan"), float("inf"), "many"]
 WRONG = {
@@ -119,7 +120,7 @@ def test_what_has_no_effect_is_refused(values):
     with pytest.raises(SettingsError, match="belongs to recipe"):
         Settings.of(**values)
     with pytest.raises(SettingsError, match="belongs to recipe"):
-        SMORE.from_preset("wave-koopman", **values)
+        from_preset("wave-koopman", **values)
 
 
 def test_settings_cannot_be_changed_in_place():

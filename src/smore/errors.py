@@ -80,7 +80,7 @@ class MissingExtraError(SmoreError, ImportError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package '{package}', which is not installed; "
-            f"install it with: pip install 'smore[{extra}]'"
+            f"install it with: pip install 'smore-rom[{extra}]'"
         )
 
 

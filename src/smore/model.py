@@ -32,7 +32,6 @@ from smore.inference.sensor_plan import SensorPlan, plan_sensors
 from smore.inference.unseen import unseen_directions
 from smore.model_file import load_surrogate, save_surrogate
 from smore.networks import count_parameters
-from smore.presets import preset_settings
 from smore.settings import Settings
 from smore.stability.certificate import Certificate
 from smore.stability.decoder_constants import DecoderConstants, decoder_constants
@@ -71,11 +70,6 @@ class SMORE:
 
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings.of(**settings)
-
-    @classmethod
-    def from_preset(cls, name: str, **overrides: Any) -> Self:
-        """A model with one of the paper's nine configurations, such as "wave-koopman"."""
-        return cls.from_settings(preset_settings(name, **overrides))
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from smore.decoder import FilterNetwork
-from smore.experiments.textbook import decode_snapshots
+from smore_paper.measuring.textbook import decode_snapshots
 
 
 def make_decoder(dim=2, latent=7, hidden=10, layers=3, dtype=torch.float64):

@@ -11,7 +11,7 @@ from smore.dynamics import (
     step_map,
     teacher_forcing_probability,
 )
-from smore.experiments.textbook import scheduled_sampling_ode_solve
+from smore_paper.measuring.textbook import scheduled_sampling_ode_solve
 
 LENGTH, DIM = 6, 3
 

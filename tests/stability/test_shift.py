@@ -417,7 +417,7 @@ def test_a_missing_solver_is_named(monkeypatch):
 
     real_import = builtins.__import__
     monkeypatch.setattr(builtins, "__import__", without_cvxpy)
-    with pytest.raises(MissingExtraError, match=r"smore\[sdp\]"):
+    with pytest.raises(MissingExtraError, match=r"smore-rom\[sdp\]"):
         best_shift_sdp(*free(3), 1.0)
 
 

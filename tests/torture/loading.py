@@ -18,8 +18,8 @@ import torch
 
 from smore import SMORE, Trajectories
 from smore.errors import SmoreError
-from smore.experiments.fresh_process import peak_bytes, reset_peak
 from smore.storage import CHECKPOINT, load_file
+from smore_paper.measuring.fresh_process import peak_bytes, reset_peak
 
 SECONDS = 60
 

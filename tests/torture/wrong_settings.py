@@ -23,6 +23,7 @@ from pydantic.fields import FieldInfo
 from smore import SMORE
 from smore.errors import SettingsError
 from smore.settings import RECIPE_OF, Settings
+from smore_paper.presets import from_preset
 
 ASKED = "each refused in under a second with the field's name"
 PER_COMMAND = 60  # cases for each run of the command line, which takes seconds to start
@@ -65,7 +66,7 @@ def _case(chance: random.Random, wrong: tuple[dict[str, Any], str]) -> Case:
     values, field = wrong
     entrances: list[Callable[..., Any]] = [Settings.of, SMORE]
     if field in Settings.model_fields and len(values) == 1 and field not in RECIPE_OF:
-        entrances += [Settings().replace, partial(SMORE.from_preset, "wave-koopman")]
+        entrances += [Settings().replace, partial(from_preset, "wave-koopman")]
     entrance = chance.choice(entrances)
     return f"{values}", partial(_refused_at_once, partial(entrance, **values), field)
 

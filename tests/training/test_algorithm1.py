@@ -9,11 +9,11 @@ import torch
 from smore.data import Normalization, Trajectories, fit_coordinate_map
 from smore.dynamics import draw_anchors
 from smore.errors import DivergenceError
-from smore.experiments.textbook import Textbook
 from smore.networks import build_decoder, build_dynamics
 from smore.settings import Settings
 from smore.training import TrainingProblem
 from smore.training.algorithm1 import Algorithm1, draw_batches
+from smore_paper.measuring.textbook import Textbook
 
 LENGTH = 5
 

@@ -9,11 +9,11 @@ from smore import SMORE
 from smore.data import Block
 from smore.decoder.residual import backpropagate_residual
 from smore.errors import DataError
-from smore.experiments.fresh_process import alone, memory_rise
 from smore.networks import build_decoder
 from smore.settings import Settings
 from smore.training import memory
 from smore.training.memory import bytes_per_point, choose_chunk_size, require_memory
+from smore_paper.measuring.fresh_process import alone, memory_rise
 from waves import NUM_MODES, trajectories
 
 LARGE = Settings.of(latent_dim=64, hidden_dim=160, num_hidden=4)

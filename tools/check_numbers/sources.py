@@ -6,7 +6,7 @@
     A / B, A * B, A - B                                          of these or numbers, in order
 
 VALUE may hold `*`; one with blanks stands in quotes with its column: "selection=training data".
-The file `claims` is the paper's: src/smore/experiments/claims.py.
+The file `claims` is the paper's: src/smore_paper/claims.py.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _number(rows: Rows, column: str, text: str) -> float:
 
 def _claims() -> list[Row]:
     """The paper's rollout and sparse tables, as rows."""
-    from smore.experiments.claims import ROLLOUT_CLAIMS, SPARSE_CLAIMS
+    from smore_paper.claims import ROLLOUT_CLAIMS, SPARSE_CLAIMS
 
     windows = ("in_horizon_mse", "extrapolation_mse", "full_mse")
     rollout = [

@@ -10,41 +10,16 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from smore.cli import (
-    bench,
-    certify,
-    data,
-    demo,
-    evaluate,
-    fit,
-    forecast,
-    modes,
-    presets,
-    reproduce,
-    sensors,
-    sparse,
-)
-from smore.device import set_threads
+from smore.cli.lazy_group import LazyGroup
 from smore.errors import SmoreError
 
 app = typer.Typer(
+    cls=LazyGroup,
     help="Stable, mesh-agnostic surrogates of time-dependent PDEs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
-app.command("fit")(fit.fit)
-app.command("evaluate")(evaluate.evaluate)
-app.command("forecast")(forecast.forecast)
-app.command("certify")(certify.certify)
-app.command("modes")(modes.modes)
-app.command("sensors")(sensors.sensors)
-app.command("sparse")(sparse.sparse)
-app.command("presets")(presets.presets)
-app.add_typer(data.app, name="data")
-app.add_typer(bench.app, name="bench")
-app.add_typer(reproduce.app, name="reproduce")
 
 
 @app.callback()
@@ -55,6 +30,8 @@ def common(
     debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
 ) -> None:
     if threads is not None:
+        from smore.device import set_threads  # which takes torch
+
         set_threads(threads)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from smore.cli.data import load_benchmark
+from smore.cli.laboratory import laboratory
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_json
 from smore.dynamics import QuadraticDynamics
@@ -54,7 +54,7 @@ def certify(
     model = SMORE.load(model_file)
     certificate = model.certify()
     constants = None if model.surrogate_.mesh is None else model.decoder_constants()
-    source = load_benchmark(dataset).test if dataset is not None else data
+    source = laboratory().load_benchmark(dataset).test if dataset is not None else data
     forecast = state = None
     if source is not None:
         known = model.observations(source, missing=missing)

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from smore.cli.data import load_benchmark
+from smore.cli.laboratory import laboratory
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_evaluation, print_json
 from smore.data import Trajectories
 from smore.errors import SettingsError
-from smore.experiments.results import append_result
 from smore.inference import FitMethod
 from smore.model import SMORE, as_trajectories
 from smore.plotting import forecast_figure, require_figure_format, save_figure
@@ -60,7 +59,7 @@ def evaluate(
         evaluation = model.evaluate(trajectories, method=method)
     if results is not None:
         scored = f"{dataset}" if further is None else f"{dataset}, {further} further trajectories"
-        append_result(results, model, evaluation, dataset=scored, preset="")
+        laboratory().append_result(results, model, evaluation, dataset=scored, preset="")
     if figure is not None:
         save_figure(forecast_figure(model, trajectories), figure)
     if as_json:
@@ -73,9 +72,9 @@ def evaluate(
 
 def _test_set(dataset: str, further: int | None) -> Trajectories:
     """The test set of a benchmark, or trajectories that come after it."""
-    usual = as_trajectories(load_benchmark(dataset).test)
+    usual = as_trajectories(laboratory().load_benchmark(dataset).test)
     if further is None:
         return usual
     count = len(set(usual.groups))
-    more = as_trajectories(load_benchmark(dataset, num_test=count + further).test)
+    more = as_trajectories(laboratory().load_benchmark(dataset, num_test=count + further).test)
     return more.select(range(len(usual), len(more)))

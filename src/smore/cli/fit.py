@@ -7,17 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from smore.cli.data import load_benchmark
 from smore.cli.fields import with_fields_of
+from smore.cli.laboratory import laboratory
 from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, error_console, print_evaluation, print_json
 from smore.description import TrainingRecord
 from smore.distribution import is_leader
 from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
 from smore.evaluation import Evaluation
-from smore.experiments.results import append_result
 from smore.model import SMORE
-from smore.presets import preset, preset_settings
 from smore.settings import Settings
 from smore.storage import require_writable
 from smore.training.checkpoints import EVERY_SECONDS, discard_checkpoints
@@ -62,16 +60,16 @@ def fit(
     Everything has a default: `smore fit flow.nc` chooses the latent size from the data.
     """
     if preset_name is not None:
-        settings = preset_settings(preset_name, **values)
+        settings = laboratory().preset_settings(preset_name, **values)
         if data is None and dataset is None:
-            dataset = preset(preset_name).dataset
+            dataset = laboratory().preset_dataset(preset_name)
     else:
         settings = Settings.of(**values)
     if (data is None) == (dataset is None):
         raise SettingsError("say what to train on: a file, or a benchmark with --dataset")
     require_writable(output)
     model = SMORE.from_settings(settings)
-    benchmark = None if dataset is None else load_benchmark(dataset)
+    benchmark = None if dataset is None else laboratory().load_benchmark(dataset)
     if select_on_test and benchmark is None:
         raise SettingsError("--select-on-test needs a benchmark; use --select-on FILE with a file")
     training = data if benchmark is None else benchmark.train
@@ -84,7 +82,9 @@ def fit(
         return  # every process has the same model: one writes and tells of it
     evaluation = None if benchmark is None else model.evaluate(benchmark.test)
     if evaluation is not None and results is not None:
-        append_result(results, model, evaluation, dataset=str(dataset), preset=preset_name or "")
+        laboratory().append_result(
+            results, model, evaluation, dataset=str(dataset), preset=preset_name or ""
+        )
     _report(model, output, evaluation, as_json)
 
 

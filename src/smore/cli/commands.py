@@ -1,0 +1,50 @@
+"""Which commands there are, without loading any: `smore --help` must not wait for torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+ENTRY_POINTS = "smore.commands"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that is loaded when it is called.
+
+    Args:
+        words: how it is called, such as "data info".
+        target: "module:name" of a function with typer's annotations, or of a Typer app.
+        help: one line.
+        extra: of which optional dependencies it may need some.
+    """
+
+    words: str
+    target: str
+    help: str
+    extra: str | None = None
+
+
+GROUPS = {"data": "Look into files, and make some."}
+COMMANDS = (
+    Command("demo", "smore.cli.demo:demo", "Learn the wave equation and forecast it."),
+    Command("fit", "smore.cli.fit:fit", "Train a model and write it to a file."),
+    Command(
+        "evaluate", "smore.cli.evaluate:evaluate", "Score a model's forecasts beside simple ones."
+    ),
+    Command(
+        "forecast", "smore.cli.forecast:forecast", "Forecast fields from observations of one time."
+    ),
+    Command("certify", "smore.cli.certify:certify", "Say what is proved about stability."),
+    Command("modes", "smore.cli.modes:modes", "Show what the learned dynamics consist of."),
+    Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),
+    Command("data info", "smore.cli.data:info", "Show how smore reads a file."),
+)
+
+
+def all_commands() -> Iterator[Command]:
+    """Those of smore, then those that other packages register."""
+    yield from COMMANDS
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        yield from entry.load()

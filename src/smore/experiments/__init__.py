@@ -1,1 +1,0 @@
-"""Experiments: one module per table, figure or bench."""

@@ -1,0 +1,1 @@
+"""Measurements of their own, each in one run: `smore bench`."""

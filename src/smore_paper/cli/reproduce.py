@@ -1,0 +1,384 @@
+"""`smore reproduce`: the paper's tables, measured here."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from smore.cli.output import Json, console, print_json, print_table, say
+from smore.errors import InterruptedTrainingError, SettingsError
+from smore.inference import FitMethod
+from smore.plotting import save_figure
+from smore_paper import datasets
+from smore_paper.claims import STABILITY_DIMS
+from smore_paper.cli.capacity import Bound, Grids, Memory, Models, Scratch, Sequences, asked_runs
+from smore_paper.cli.generate import load_benchmark
+from smore_paper.page import write_page
+from smore_paper.tables.capacity.draw import draw_capacity
+from smore_paper.tables.capacity.run import (
+    DEFAULT_BOUND,
+    DEFAULT_MEMORY,
+    capacity_ledger,
+    capacity_measure,
+)
+from smore_paper.tables.ledger import Ledger, Measure, Row, Run, work_through
+from smore_paper.tables.pointwise.measure import DATASET as POINTWISE_DATASET
+from smore_paper.tables.pointwise.measure import DEFAULT_EPOCHS as POINTWISE_EPOCHS
+from smore_paper.tables.pointwise.measure import PAPER_EPOCHS as POINTWISE_PAPER_EPOCHS
+from smore_paper.tables.pointwise.measure import (
+    pointwise_ledger,
+    pointwise_measure,
+    pointwise_runs,
+)
+from smore_paper.tables.rollout.draw import draw_rollouts
+from smore_paper.tables.rollout.measure import (
+    LABELS,
+    RECIPES,
+    Limits,
+    Recipe,
+    rollout_ledger,
+    rollout_measure,
+    rollout_runs,
+)
+from smore_paper.tables.selection import Selection
+from smore_paper.tables.sparse.draw import sparse_figure
+from smore_paper.tables.sparse.draw_fields import draw_sparse_fields
+from smore_paper.tables.sparse.measure import (
+    METHOD,
+    Source,
+    level_of,
+    model_source,
+    sparse_ledger,
+    sparse_measure,
+    sparse_runs,
+    which,
+)
+from smore_paper.tables.stability.draw import draw_stability
+from smore_paper.tables.stability.measure import DATASETS as STABILITY_DATASETS
+from smore_paper.tables.stability.measure import (
+    DEFAULT_EPOCHS,
+    EVERYWHERE,
+    PAPER_EPOCHS,
+    stability_ledger,
+    stability_measure,
+    stability_runs,
+)
+
+app = typer.Typer(
+    help="Measure the paper's tables here. Rows that are done stay, and the same command goes on "
+    "with the others; a training of SMORE by epochs goes on from its checkpoint, others begin "
+    "again. Several processes may share one table: start the same command as often as there are "
+    "cores, with `smore --threads 1`.",
+    no_args_is_help=True,
+)
+
+RESULTS = Path("experiments/results")
+
+
+def _dims() -> str:
+    """The paper's latent dimensions, in words."""
+    return "; ".join(
+        f"{', '.join(map(str, dims))} ({name})" for name, dims in STABILITY_DIMS.items()
+    )
+
+
+Datasets = Annotated[
+    list[str] | None, typer.Option("--dataset", help="A benchmark; may be repeated; default: all.")
+]
+Seeds = Annotated[int, typer.Option(min=1, help="Number of seeds, counted from 0.")]
+Results = Annotated[
+    Path, typer.Option(help="Folder of tables and figures; what has a row there is not run again.")
+]
+
+
+@app.command("rollout")
+def rollout(
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A benchmark, or the data of the paper's text, such as wave-literal; may be "
+            "repeated; default: the three benchmarks."
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Some of {', '.join(LABELS)}; may be repeated; default: all."),
+    ] = None,
+    recipe: Annotated[
+        list[str] | None, typer.Option(help="Of SMORE: fast or paper; default: both.")
+    ] = None,
+    seeds: Seeds = 1,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01,
+            help="Minutes of a training; default: the time of the SMORE fits by the fast recipe, "
+            "whose rows come first, and at least ten.",
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Epochs of the paper's recipe, and most that baselines get."),
+    ] = None,
+    selection: Annotated[
+        Selection | None,
+        typer.Option(
+            help="What chooses the weights of SMORE by the paper's recipe, DINo, FNO, CNO and "
+            "Transolver: the error on the test set, the error on training trajectories that are "
+            "held out, or nothing; default: the habit of each (test, held-out, and last for the "
+            "other three)."
+        ),
+    ] = None,
+    results: Results = RESULTS,
+    models: Annotated[
+        Path | None, typer.Option(help="Folder to keep SMORE's fitted models in.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The main comparison: every model on every benchmark, errors snapshot by snapshot, fields."""
+    names = _benchmarks(dataset or [*datasets.BENCHMARKS], datasets.CATALOGUE)
+    chosen = _chosen(model, LABELS, "--model")
+    limits = Limits(budget, epochs)
+    recipes = _chosen(recipe, RECIPES, "--recipe")
+    runs = rollout_runs(names, chosen, recipes, seeds, limits, selection)
+    ledger = rollout_ledger(results)
+    if models is not None:
+        models.mkdir(parents=True, exist_ok=True)
+    rows = _work(ledger, runs, rollout_measure(ledger, limits, models))
+    columns = {"model": "model", "recipe": "recipe", "seed": "seed", "full_mse": "full"}
+    columns |= {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"}
+    columns |= {"selection": "selected on"}
+    _show(rows, columns, draw_rollouts(results), as_json)
+
+
+@app.command("stability")
+def stability(
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help=f"One of {', '.join(STABILITY_DATASETS)}; default: both."),
+    ] = None,
+    seeds: Seeds = 1,
+    epochs: Annotated[
+        int, typer.Option(min=1, help=f"Epochs of each run; the paper has {PAPER_EPOCHS:,}.")
+    ] = DEFAULT_EPOCHS,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole",
+            help="All ten configurations at every latent dimension; default: all at the largest, "
+            f"elsewhere {', '.join(EVERYWHERE)}.",
+        ),
+    ] = False,
+    latent_dim: Annotated[
+        list[int] | None,
+        typer.Option(help=f"Some of {_dims()}; may be repeated; default: all."),
+    ] = None,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """SMORE-LRLQ with its four mechanisms on and off: ten configurations over latent dimension."""
+    names = _names(dataset, STABILITY_DATASETS)
+    runs = stability_runs(names, seeds, whole=whole, latent_dims=latent_dim)
+    _simulate(names)
+    ledger = stability_ledger(results)
+    rows = _work(ledger, runs, stability_measure(ledger, epochs))
+    columns = {"configuration": "configuration", "latent_dim": "p", "seed": "seed"}
+    columns |= {"full_mse": "full"}
+    columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
+    columns |= {"paper_first_non_finite_epoch": "paper"}
+    _show(rows, columns, draw_stability(results), as_json)
+
+
+@app.command("sparse")
+def sparse(
+    dataset: Datasets = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DATASET=FILE",
+            help="A fitted model of a benchmark; may be repeated; default: fit the paper's best.",
+        ),
+    ] = None,
+    recipe: Annotated[
+        Recipe | None,
+        typer.Option(
+            help="Of the models: fast, or paper (Algorithm 1, selected on the test set); default: "
+            "that of the files, else fast."
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Epochs of the paper's recipe where it is fitted here."),
+    ] = None,
+    method: Annotated[
+        FitMethod, typer.Option(help="How initial states are inferred; the paper's is adam.")
+    ] = METHOD,
+    masks: Annotated[int, typer.Option(min=1, help="Random masks per fraction.")] = 3,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """Forecasts from ever fewer visible points of the first snapshot, with observability.
+
+    The paper's way is `--recipe paper --method adam`. Such a fit takes long and has no checkpoint
+    here: `smore reproduce rollout --recipe paper --models FOLDER` has, and --model takes its files.
+    """
+    if epochs is not None and recipe != "paper":
+        raise SettingsError("--epochs belongs to --recipe paper; the fast recipe has none")
+    files = dict(_model_file(text) for text in model or ())
+    given = [*files] if files and dataset is None else dataset
+    names = _benchmarks(given, datasets.BENCHMARKS)
+    sources = {name: model_source(name, files.get(name), recipe, epochs) for name in names}
+    ledger = sparse_ledger(results)
+    measure = sparse_measure(ledger, sources, masks, method)
+    rows = _work(ledger, sparse_runs(sources, method), measure)
+    drawn = [*_draw_sweeps(results, rows, sources, method), *draw_sparse_fields(results)]
+    columns = {"recipe": "recipe", "method": "method", "visible": "visible"}
+    columns |= {"placement": "points", "full_mse": "full"}
+    _show(rows, columns | {"paper_full_mse": "paper", "observability": "c_S"}, drawn, as_json)
+
+
+@app.command("pointwise")
+def pointwise(
+    seeds: Seeds = 1,
+    epochs: Annotated[
+        int,
+        typer.Option(min=1, help=f"Epochs of each run; the paper has {POINTWISE_PAPER_EPOCHS:,}."),
+    ] = POINTWISE_EPOCHS,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """Memory, time and error of SMORE-LRLQ on Navier-Stokes, with and without chunks of points."""
+    load_benchmark(POINTWISE_DATASET)  # simulated before any clock starts
+    ledger, measure = pointwise_ledger(results), pointwise_measure(epochs)
+    rows = _work(ledger, pointwise_runs(seeds), measure)
+    columns = {"chunk_size": "points at once", "memory_megabytes": "MB"}
+    columns |= {"paper_memory_megabytes": "paper", "seconds": "seconds", "paper_seconds": "paper"}
+    columns |= {"full_mse": "full", "paper_full_mse": "paper", "epochs": "epochs"}
+    _show(rows, columns, [], as_json)
+
+
+@app.command("capacity")
+def capacity(
+    grid: Grids = None,
+    sequences: Sequences = None,
+    memory: Memory = DEFAULT_MEMORY,
+    model: Models = None,
+    bound: Bound = DEFAULT_BOUND,
+    scratch: Scratch = None,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """The largest square grids: SMORE streamed from disk, and baselines in bounded memory."""
+    runs = asked_runs(grid, sequences, memory, model, bound)
+    rows = _work(capacity_ledger(results), runs, capacity_measure(scratch, say))
+    columns = {"model": "model", "grid": "grid", "paper_grid": "paper", "peak_megabytes": "MB"}
+    columns |= {"bound_megabytes": "bound", "within_bound": "held"}
+    columns |= {"seconds_per_epoch": "s per epoch"}
+    _show(rows, columns, draw_capacity(results), as_json)
+
+
+@app.command("page")
+def page(
+    results: Results = RESULTS,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path(
+        "docs/reproduction.md"
+    ),
+) -> None:
+    """Write the page that sets all tables beside the paper, and draw their figures anew."""
+    for draw in (draw_rollouts, draw_stability, draw_sparse_fields, draw_capacity):
+        draw(results)
+    write_page(results, output)
+    console.print(str(output), highlight=False)
+
+
+def _draw_sweeps(
+    results: Path, rows: Sequence[Row], sources: Mapping[str, Source], method: FitMethod
+) -> list[Path]:
+    """Draw the sweep of every benchmark that has rows; the figures' files."""
+    drawn = []
+    for name, source in sources.items():
+        here = [row for row in rows if row["dataset"] == name and row["status"] == "done"]
+        if here and source.settings.latent_dim is not None:
+            levels = [level_of(row) for row in here]
+            file = which(name, source.settings.recipe, method)
+            heading = source.name + file.removeprefix(name).replace("_", ", ")
+            figure = sparse_figure(levels, source.settings.latent_dim, heading)
+            drawn.append(results / f"sparse_{file}.png")
+            save_figure(figure, drawn[-1])
+    return drawn
+
+
+def _model_file(text: str) -> tuple[str, Path]:
+    """`wave=model.smore` -> benchmark and file."""
+    name, equals, path = text.partition("=")
+    if not equals or not path:
+        raise SettingsError(f"--model takes DATASET=FILE, such as wave=wave.smore; got {text!r}")
+    return datasets.resolve(name), Path(path)
+
+
+def _benchmarks(given: Sequence[str] | None, known: Collection[str]) -> list[str]:
+    """The benchmarks asked for by full name, simulated before any clock starts."""
+    names = _names(given, known)
+    _simulate(names)
+    return names
+
+
+def _names(given: Sequence[str] | None, known: Collection[str]) -> list[str]:
+    """The benchmarks asked for by full name."""
+    full = None if given is None else [datasets.resolve(name) for name in given]
+    return _chosen(full, known, "--dataset")
+
+
+def _simulate(names: Sequence[str]) -> None:
+    """Have the benchmarks in the cache."""
+    for name in names:
+        load_benchmark(name)
+
+
+def _chosen(given: Sequence[str] | None, known: Collection[str], option: str) -> list[str]:
+    """What was asked for, or everything."""
+    unknown = [name for name in given or () if name not in known]
+    if unknown:
+        raise SettingsError(f"{option} takes {', '.join(known)}; got {', '.join(unknown)}")
+    return list(dict.fromkeys(given or known))
+
+
+def _work(ledger: Ledger, runs: Sequence[Run], measure: Measure) -> list[Row]:
+    """The rows of `runs`; when told to stop, say what becomes of the one that is not done."""
+    try:
+        return work_through(ledger, runs, measure, say)
+    except InterruptedTrainingError as stopped:
+        say("stopped, with a checkpoint: the same command goes on from there")
+        raise typer.Exit(128 + stopped.signal) from None
+    except KeyboardInterrupt:
+        say("stopped: rows that are done stay; this one goes on from its checkpoint if it has one")
+        raise typer.Exit(128 + signal.SIGINT) from None
+
+
+def _show(
+    rows: Sequence[Row], columns: Mapping[str, str], figures: Sequence[Path], as_json: bool
+) -> None:
+    """Print rows and files; exit code 1 if a row failed."""
+    if as_json:
+        print_json(rows)
+    else:
+        _print_rows(rows, columns)
+        for path in figures:
+            console.print(f"figure: {path}", highlight=False)
+    if any(row["status"] == "failed" for row in rows):
+        raise typer.Exit(1)
+
+
+def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
+    """A table for each benchmark, by column of the file and heading; then what failed, and why."""
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        here = [row for row in rows if row["dataset"] == dataset]
+        values = [[row[name] for name in columns] for row in here]
+        print_table(dataset, list(columns.values()), values)
+    for row in rows:
+        if row["status"] == "failed":
+            console.print(f"failed: {row['key']}: {row['remark']}", highlight=False, markup=False)

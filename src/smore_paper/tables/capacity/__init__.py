@@ -1,0 +1,1 @@
+"""The largest grids in bounded memory."""

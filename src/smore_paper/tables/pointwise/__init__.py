@@ -1,0 +1,1 @@
+"""Pointwise minibatches: memory, time and error."""

@@ -1,0 +1,1 @@
+"""The main comparison: every model on every benchmark."""

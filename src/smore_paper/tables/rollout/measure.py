@@ -1,0 +1,439 @@
+"""The main comparison: every model on every benchmark, beside the paper's errors.
+
+What is fair on two cores: a baseline gets at least the wall-clock time of the SMORE fits that it
+is compared with, those of the fast recipe on the same data, and at least ten minutes. Time, epochs
+and device stand in every row, and what chose the weights that are scored. By habit only the paper's
+recipe sees the test set, because that is the paper's protocol; see `selection`.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.data import Trajectories
+from smore.data.normalization import channel_moments
+from smore.device import resolve_device
+from smore.errors import SettingsError
+from smore.evaluation import Evaluation, evaluate_fields
+from smore.inference import FitMethod
+from smore.model import SMORE
+from smore.settings import Settings
+from smore.training.checkpoints import checkpoint_files
+from smore.training.preparation import prepare
+from smore_paper import datasets
+from smore_paper.baselines.base import Baseline
+from smore_paper.baselines.dino import DINo, seconds_per_epoch
+from smore_paper.baselines.operator_inference import OperatorInference
+from smore_paper.baselines.pod_dmd import PODDMD
+from smore_paper.baselines.sizes import BASELINE_SIZES, paper_operator
+from smore_paper.claims import ROLLOUT_CLAIMS, Claim
+from smore_paper.datasets.catalogue import ALIASES, benchmark_of
+from smore_paper.presets import PRESETS, Preset
+from smore_paper.tables.kept_snapshot import (
+    fields_beside_truth,
+    forecast_snapshot,
+    snapshot_index,
+)
+from smore_paper.tables.ledger import Ledger, Measure, Row, Run
+from smore_paper.tables.resumable_fit import resumable_fit
+from smore_paper.tables.selection import SELECTED_ON, Selection, divided, habit
+
+NAME = "rollout"
+HORIZON = 10  # snapshots that supervise
+LEAST_MINUTES = 10.0
+
+Recipe = Literal["fast", "paper"]
+RECIPES: tuple[Recipe, ...] = ("fast", "paper")
+BASELINE = "baseline"  # the recipe of everything else: its own
+
+SMORE_MODELS = ("smore-koopman", "smore-lrlq")
+# One look at the data: no budget, and the first has no random numbers either.
+CLASSICAL = ("pod-dmd", "opinf")
+SEEDLESS = ("pod-dmd",)
+# All models, with what people call them.
+LABELS = {
+    "fno": "FNO",
+    "cno": "CNO",
+    "transolver": "Transolver",
+    "dino": "DINo",
+    "smore-koopman": "SMORE-Koopman",
+    "smore-lrlq": "SMORE-LRLQ",
+    "pod-dmd": "POD + DMD",
+    "opinf": "operator inference",
+}
+# Every line of the table: a model and its recipe.
+VARIANTS = tuple(
+    (model, recipe)
+    for model in LABELS
+    for recipe in (RECIPES if model in SMORE_MODELS else (BASELINE,))
+)
+# What chose the rest, of models that have no weights of several epochs to choose from.
+ONE_STATE = {
+    "fast": "training data",
+    "pod-dmd": "nothing to select",
+    "opinf": "held-out training trajectories (ridge)",
+}
+
+SHORT_NAMES = {"wave": "wave"} | {full: alias for alias, full in ALIASES.items()}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the user allows.
+
+    Args:
+        minutes: wall-clock time of a training in place of the rule above.
+        epochs: most passes over the data; without `minutes`, what the paper's recipe runs.
+    """
+
+    minutes: float | None = None
+    epochs: int | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is measured of a run.
+
+    Attributes:
+        per_step_mse: of every step, separated by spaces.
+        ratio: full_mse over the paper's; None, as all of the paper's, for methods it does not have.
+        parameters: as the paper counts them.
+        budget_minutes: time that training was allowed, None if it was not limited.
+        epochs: passes over the data that were completed, decoder steps of the fast recipe.
+        seconds: wall-clock time of the training.
+        selection: what chose the weights that are scored.
+    """
+
+    in_horizon_mse: float | None
+    extrapolation_mse: float | None
+    full_mse: float | None
+    per_step_mse: str
+    paper_in_horizon_mse: float | None
+    paper_extrapolation_mse: float | None
+    paper_full_mse: float | None
+    ratio: float | None
+    parameters: int
+    paper_parameters: int | None
+    budget_minutes: float | None
+    epochs: int
+    seconds: float
+    device: str
+    selection: str
+
+
+COLUMNS = tuple(column.name for column in fields(Figures))
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model after its training, on test data.
+
+    Args:
+        evaluation: its scores.
+        snapshot: (channels, points) its forecast of the snapshot that is kept.
+        parameters: as the paper counts them.
+    """
+
+    evaluation: Evaluation
+    snapshot: NDArray[np.floating]
+    parameters: int
+    epochs: int
+    seconds: float
+    device: str
+
+
+def rollout_runs(
+    names: Sequence[str],
+    models: Sequence[str],
+    recipes: Sequence[str],
+    num_seeds: int,
+    limits: Limits,
+    selection: Selection | None = None,
+) -> list[Run]:
+    """All runs, one seed after the other; those whose time depends on others come after them.
+
+    Args:
+        names: benchmarks.
+        models: keys of LABELS.
+        recipes: of SMORE.
+        num_seeds: seeds are counted from 0.
+        limits: what the user allows.
+        selection: one protocol for all that have weights to choose from; by default their habits.
+    """
+    runs = [
+        Run(NAME, name, model, recipe, seed, _variant(model, recipe, selection))
+        for seed in range(num_seeds)
+        for name in names
+        for model, recipe in VARIANTS
+        if model in models
+        and (recipe == BASELINE or recipe in recipes)
+        and (seed == 0 or model not in SEEDLESS)
+    ]
+    return [
+        replace(run, after=compared_with(run)) if is_timed(run, limits) else run for run in runs
+    ]
+
+
+def _variant(model: str, recipe: str, selection: Selection | None) -> dict[str, Selection]:
+    """A protocol, where it is not what the model does anyway: such rows are the same."""
+    own = habit(model, recipe)
+    if selection is None or own in (None, selection):
+        return {}
+    return {"selection": selection}
+
+
+def is_timed(run: Run, limits: Limits) -> bool:
+    """Whether `run` gets the time of the fits that it is compared with."""
+    if run.recipe == "fast" or run.model in CLASSICAL or limits.minutes is not None:
+        return False
+    return run.recipe != "paper" or limits.epochs is None
+
+
+def compared_with(run: Run) -> tuple[str, ...]:
+    """Keys of the SMORE fits by the fast recipe, of the same data and seed."""
+    return tuple(Run(NAME, run.dataset, model, "fast", run.seed).key for model in SMORE_MODELS)
+
+
+def label(model: str, recipe: str) -> str:
+    """A model as tables and figures call it."""
+    return LABELS[model] if recipe == BASELINE else f"{LABELS[model]}, {recipe}"
+
+
+def rollout_ledger(results: Path) -> Ledger:
+    """The rows in `results/rollout.csv`."""
+    return Ledger(results, NAME, COLUMNS)
+
+
+def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) -> Measure:
+    """What measures a run of this table; the forecast of one snapshot is kept beside the rows.
+
+    Args:
+        models: folder to keep SMORE's models in, each as `KEY.smore`.
+    """
+
+    def measure(run: Run) -> Row:
+        minutes = budget_minutes(run, ledger.rows(), limits)
+        benchmark = datasets.load(run.dataset)
+        train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
+        test = Trajectories.from_xarray(benchmark.test)
+        allowed = Limits(minutes, limits.epochs)
+        if run.model in SMORE_MODELS:
+            checkpoints = ledger.checkpoints(run)
+            if minutes is not None:
+                _require_none(checkpoints, run)
+            by_epochs = checkpoints if minutes is None else None
+            trained = _smore(run, train, test, allowed, models, by_epochs)
+        else:
+            trained = _baseline(run, train, test, allowed)
+        if run.seed == 0 and not run.variant:  # figures show models by their habits
+            path = fields_path(ledger.path.parent, run.dataset, run.model, run.recipe)
+            fields_beside_truth(test, trained.snapshot).save(path)
+        return asdict(_figures(run, trained, minutes))
+
+    return measure
+
+
+def _require_none(checkpoints: Path, run: Run) -> None:
+    """Refuse to throw away what an attempt that was limited by epochs has reached."""
+    if checkpoint_files(checkpoints):
+        raise SettingsError(
+            f"{run.key} was begun by a number of --epochs, and its checkpoint is in {checkpoints}; "
+            "give that number to go on, or remove the folder to limit the training by time"
+        )
+
+
+def budget_minutes(run: Run, rows: Sequence[Row], limits: Limits) -> float | None:
+    """Minutes that `run` may train for; None where it takes what it takes."""
+    if is_timed(run, limits):
+        compared = [row for row in rows if row["key"] in compared_with(run)]
+        # A fit that failed took its time, too.
+        longest = max(row["seconds"] or row["run_seconds"] for row in compared)
+        return max(LEAST_MINUTES, longest / 60)
+    return None if run.recipe == "fast" or run.model in CLASSICAL else limits.minutes
+
+
+def _smore(
+    run: Run,
+    train: Trajectories,
+    test: Trajectories,
+    limits: Limits,
+    models: Path | None,
+    checkpoints: Path | None,
+) -> Trained:
+    """SMORE in the paper's size; a training that diverges is scored by its last good state."""
+    settings = paper_preset(run.dataset, run.model).settings
+    settings = settings.replace(recipe=run.recipe, seed=run.seed)
+    train, selects = _divided(run, train, test)
+    if run.recipe == "paper":
+        if selects is None:
+            settings = settings.replace(validation_fraction=0.0)
+        settings = settings.replace(epochs=_epochs(settings, train, selects, limits))
+    model = SMORE.from_settings(settings)
+    divergence = resumable_fit(model, train, select_on=selects, checkpoints=checkpoints)
+    if divergence is not None:
+        warnings.warn(str(divergence), RuntimeWarning, stacklevel=2)
+    if models is not None:
+        model.save(models / f"{run.key}.smore")
+    method: FitMethod = "adam" if run.recipe == "paper" else "posterior"
+    first = model.surrogate_.aligned(test).select([0])
+    description = model.surrogate_.description
+    assert description.settings.hidden_dim is not None
+    fixed_at_zero = description.coordinate_map.decoder_dim * description.settings.hidden_dim
+    return Trained(
+        evaluation=model.evaluate(test, method=method),
+        snapshot=forecast_snapshot(model, first, first.sequences[0], method),
+        parameters=model.num_parameters + fixed_at_zero,
+        epochs=description.training.epochs_run,
+        seconds=description.training.seconds,
+        device=str(next(model.surrogate_.decoder.parameters()).device),
+    )
+
+
+def selection_of(run: Run) -> Selection | None:
+    """The protocol of a run, given or by habit; None if there is nothing to choose."""
+    return run.variant.get("selection", habit(run.model, run.recipe))
+
+
+def _divided(
+    run: Run, train: Trajectories, test: Trajectories
+) -> tuple[Trajectories, Trajectories | None]:
+    """What `run` trains on, and what selects its weights."""
+    selection = selection_of(run)
+    return (train, None) if selection is None else divided(selection, train, test, run.seed)
+
+
+def _epochs(
+    settings: Settings, train: Trajectories, selects: Trajectories | None, limits: Limits
+) -> int:
+    """Epochs of Algorithm 1: at most the paper's, those asked for and those there is time for."""
+    most = settings.epochs if limits.epochs is None else limits.epochs
+    if limits.minutes is None:
+        return most
+    started = time.monotonic()
+    device = resolve_device(settings.device)
+    each = seconds_per_epoch(prepare(train, selects, settings, device), device)
+    left = 60 * limits.minutes - (time.monotonic() - started)
+    return min(most, max(1, int(left / each)))
+
+
+def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits) -> Trained:
+    baseline = make_baseline(run.dataset, run.model)
+    seconds = None if limits.minutes is None else 60 * limits.minutes
+    epochs = 1 if run.model in CLASSICAL else limits.epochs
+    given, selects = _divided(run, train, test)
+    if isinstance(baseline, DINo) and selects is None:
+        baseline.settings = baseline.settings.replace(validation_fraction=0.0)
+    baseline.fit(
+        given, seed=run.seed, seconds=seconds, epochs=epochs, select_on=selects, progress=True
+    )
+    num_steps = max(sequence.num_snapshots for sequence in test) - 1
+    forecast = baseline.forecast(test, num_steps)
+    evaluation = evaluate_fields(
+        test,
+        forecast,
+        training_mean=_mean_field(train),
+        training_variance=channel_moments(train)[1] ** 2,
+        horizon=HORIZON,
+    )
+    return Trained(
+        evaluation,
+        forecast[0, snapshot_index(test) - 1],
+        baseline.num_parameters,
+        baseline.epochs_run,
+        baseline.seconds,
+        baseline.device,
+    )
+
+
+def make_baseline(dataset: str, model: str) -> Baseline:
+    """The untrained baseline in the size that it has on this benchmark."""
+    dataset = benchmark_of(dataset)
+    classes: dict[str, Callable[[str], Baseline]] = {
+        "dino": DINo.for_dataset,
+        "pod-dmd": PODDMD.for_dataset,
+        "opinf": OperatorInference.for_dataset,
+    }
+    if model in classes:
+        return classes[model](dataset)
+    return paper_operator(_operator(dataset, model), dataset)
+
+
+def paper_preset(dataset: str, model: str) -> Preset:
+    """The paper's size of SMORE or DINo on a benchmark."""
+    return PRESETS[_preset_name(dataset, model)]
+
+
+def paper_claim(dataset: str, model: str) -> Claim | None:
+    """The paper's errors, None for methods that it has none of."""
+    return ROLLOUT_CLAIMS.get(_preset_name(dataset, model))
+
+
+def _preset_name(dataset: str, model: str) -> str:
+    """Such as "wave-koopman"."""
+    return f"{SHORT_NAMES[benchmark_of(dataset)]}-{model.removeprefix('smore-')}"
+
+
+def paper_parameters(dataset: str, model: str) -> int | None:
+    """The paper's count, None for methods that it does not have."""
+    if model in CLASSICAL:
+        return None
+    if model == "dino" or model in SMORE_MODELS:
+        return paper_preset(dataset, model).paper_parameters
+    dataset = benchmark_of(dataset)
+    return BASELINE_SIZES[_operator(dataset, model), dataset].paper_parameters
+
+
+def _operator(dataset: str, model: str) -> str:
+    """On the sphere the paper's FNO is the spherical one."""
+    return "sfno" if (dataset, model) == ("shallow-water", "fno") else model
+
+
+def _figures(run: Run, trained: Trained, minutes: float | None) -> Figures:
+    evaluation, claim = trained.evaluation, paper_claim(run.dataset, run.model)
+    full, claimed = evaluation.full_mse, None if claim is None else claim.full_mse
+    return Figures(
+        in_horizon_mse=evaluation.in_horizon_mse,
+        extrapolation_mse=evaluation.extrapolation_mse,
+        full_mse=full,
+        per_step_mse=" ".join(map(str, evaluation.per_step_mse)),
+        paper_in_horizon_mse=None if claim is None else claim.in_horizon_mse,
+        paper_extrapolation_mse=None if claim is None else claim.extrapolation_mse,
+        paper_full_mse=claimed,
+        ratio=None if full is None or claimed is None else full / claimed,
+        parameters=trained.parameters,
+        paper_parameters=paper_parameters(run.dataset, run.model),
+        budget_minutes=None if minutes is None else round(minutes, 2),
+        epochs=trained.epochs,
+        seconds=round(trained.seconds, 1),
+        device=trained.device,
+        selection=_selected_on(run),
+    )
+
+
+def _selected_on(run: Run) -> str:
+    """What chose the weights that are scored, in words."""
+    selection = selection_of(run)
+    if selection is not None:
+        return SELECTED_ON[selection]
+    return ONE_STATE[run.model if run.recipe == BASELINE else run.recipe]
+
+
+def _mean_field(train: Trajectories) -> NDArray[np.float64]:
+    """(channels, points) mean of all snapshots."""
+    total = sum(sequence.fields.sum(0, dtype=np.float64) for sequence in train)
+    mean: NDArray[np.float64] = total / sum(sequence.num_snapshots for sequence in train)
+    return mean
+
+
+def fields_path(results: Path, dataset: str, model: str, recipe: str) -> Path:
+    """Where the forecast of one snapshot is kept."""
+    name = model if recipe == BASELINE else f"{model}-{recipe}"
+    return results / f"fields_{dataset}_{name}.nc"

@@ -1,0 +1,1 @@
+"""Sparse initialisation: forecasts from ever fewer points."""

@@ -1,0 +1,1 @@
+"""The stability study: four mechanisms switched on and off."""
