@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -24,6 +25,7 @@ from smore.model_tensors import (
     named_part,
     num_priors,
 )
+from smore.settings import RETIRED
 from smore.stability.certificate import Certificate, Claims
 from smore.storage import load_file, save_file
 from smore.surrogate import Surrogate
@@ -53,8 +55,18 @@ class StoredText(BaseModel):
             told = json.loads(text)
         except RecursionError:
             raise ValueError("a description that is nested too deeply") from None
+        _forget_retired(told)
         # Not from JSON directly: pydantic would copy what is wrong for every fault it finds.
         return cls.model_validate(told)
+
+
+def _forget_retired(told: Any) -> None:
+    """Leave out settings of earlier versions whose value is all that there is now."""
+    match told:
+        case {"description": {"settings": dict(settings)}}:
+            for name, value in RETIRED.items():
+                if settings.get(name) == value:
+                    del settings[name]
 
 
 def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:

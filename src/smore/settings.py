@@ -21,7 +21,10 @@ from smore.errors import SettingsError, how_to_set
 # Settings that only one recipe looks at.
 RECIPE_OF = dict.fromkeys(
     ("epochs", "batch_size", "latent_rate", "evaluate_every", "fit_steps", "gradient"), "paper"
-) | dict.fromkeys(("decoder_steps", "dynamics_steps", "finetune_steps", "stabilise"), "fast")
+) | dict.fromkeys(("decoder_steps", "dynamics_steps", "stabilise"), "fast")
+
+# Settings that files of earlier versions hold, at the values that mean what is done now.
+RETIRED = {"finetune_steps": 0}
 
 DynamicsKind = Literal["koopman", "lrlq", "quadratic", "conservative", "mlp"]
 
@@ -106,9 +109,6 @@ class Settings(BaseModel):
     )
     decoder_steps: int = Field(1600, ge=1, description="most steps of variable projection")
     dynamics_steps: int = Field(200, ge=1, description="steps of the rollout fit")
-    finetune_steps: int = Field(
-        0, ge=0, description="steps of decoder and dynamics together, on decoded forecasts"
-    )
 
     on_divergence: Literal["stop", "backtrack"] = Field(
         "stop",

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from oracles.textbook import scheduled_sampling_ode_solve
 from smore.dynamics import (
     LowRankQuadratic,
     draw_anchors,
@@ -11,7 +12,6 @@ from smore.dynamics import (
     step_map,
     teacher_forcing_probability,
 )
-from smore_paper.measuring.textbook import scheduled_sampling_ode_solve
 
 LENGTH, DIM = 6, 3
 

@@ -1,6 +1,5 @@
 """Shifts against loops, finite differences, a general solver and the Lorenz system."""
 
-import builtins
 import math
 import time
 
@@ -11,8 +10,9 @@ from scipy.integrate import solve_ivp
 from scipy.special import logsumexp
 
 from oracles import shifted_system as oracle
+from oracles.semidefinite import best_shift_sdp
 from smore.dynamics import FullConservative, FullQuadratic, LowRankConservative
-from smore.errors import DataError, MissingExtraError
+from smore.errors import DataError
 from smore.stability.shift import (
     GAP,
     GAP_OF_MATRIX,
@@ -24,7 +24,6 @@ from smore.stability.shift import (
     _resolution,
     _RoundedExcess,
     best_shift,
-    best_shift_sdp,
     improve_radius,
     shifted_system,
 )
@@ -340,7 +339,6 @@ def test_up_to_128_dimensions_the_programme_is_solved(monkeypatch):
 @pytest.mark.parametrize("dim", [1, 2, 5, 12])
 @pytest.mark.parametrize("build", [free, conservative, hopeless, skewed])
 def test_best_shift_is_that_of_the_semidefinite_programme(build, dim, radius):
-    pytest.importorskip("cvxpy")
     operators = build(dim)
     found = best_shift(*operators, radius)
     expected = best_shift_sdp(*operators, radius)
@@ -407,18 +405,6 @@ def test_units_of_time_and_state_do_not_matter(exponent):
 def test_a_ball_that_is_none_is_refused(radius):
     with pytest.raises(DataError, match="radius"):
         best_shift(*free(3), radius)
-
-
-def test_a_missing_solver_is_named(monkeypatch):
-    def without_cvxpy(name, *rest, **named):
-        if name == "cvxpy":
-            raise ImportError
-        return real_import(name, *rest, **named)
-
-    real_import = builtins.__import__
-    monkeypatch.setattr(builtins, "__import__", without_cvxpy)
-    with pytest.raises(MissingExtraError, match=r"smore-rom\[sdp\]"):
-        best_shift_sdp(*free(3), 1.0)
 
 
 def test_seventy_two_dimensions_take_a_moment():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from oracles.textbook import Textbook
 from smore.data import Normalization, Trajectories, fit_coordinate_map
 from smore.dynamics import draw_anchors
 from smore.errors import DivergenceError
@@ -13,7 +14,6 @@ from smore.networks import build_decoder, build_dynamics
 from smore.settings import Settings
 from smore.training import TrainingProblem
 from smore.training.algorithm1 import Algorithm1, draw_batches
-from smore_paper.measuring.textbook import Textbook
 
 LENGTH = 5
 

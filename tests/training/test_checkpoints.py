@@ -41,12 +41,11 @@ RECIPES = {
         "batch_size": 2,
     },
     "koopman": {"decoder_steps": 12, "dynamics_steps": 1},
-    "finetuned": {
+    "lrlq": {
         "dynamics": "lrlq",
         "rank": 2,
         "decoder_steps": 6,
         "dynamics_steps": 6,
-        "finetune_steps": 5,
     },
     "mlp": {"dynamics": "mlp", "dynamics_hidden_dim": 4, "decoder_steps": 4, "dynamics_steps": 4},
 }

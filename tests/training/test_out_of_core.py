@@ -151,7 +151,6 @@ RECIPES = {
     "conservative": {
         "decoder_steps": 4,
         "dynamics_steps": 2,
-        "finetune_steps": 2,
         "dynamics": "conservative",
         "dissipative": True,
     },

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from torch import Tensor
 
-from smore.errors import DataError, MissingExtraError
+from smore.errors import DataError
 
 # The search ends when the growth is proven to lie this close to the least possible one, relative
 # to itself or, where the least growth is about zero, to all of A_s(m).
@@ -109,33 +109,6 @@ def best_shift(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> S
     shift = search(family, radius, size) if radius * size > 0 else origin
     systems = [shifted_system(bias, linear, slices, each) for each in (origin, shift)]
     return min(systems, key=lambda system: system.growth)
-
-
-def best_shift_sdp(bias: Tensor, linear: Tensor, slices: Tensor, radius: float) -> Shifted:
-    """The same as `best_shift`, from a general solver of semidefinite programmes.
-
-    Args:
-        bias: b (r,).
-        linear: W (r, r).
-        slices: symmetric Q⁽ⁱ⁾_jk (r, r, r).
-        radius: of the ball that the shift may lie in.
-
-    Raises:
-        MissingExtraError: if cvxpy is not installed.
-    """
-    try:
-        import cvxpy
-    except ImportError as error:
-        raise MissingExtraError("cvxpy", "sdp", "the semidefinite programme") from error
-    _check_radius(radius)
-    family = _Family.of(linear, slices)
-    dim = len(family.constant)
-    shift, level = cvxpy.Variable(dim), cvxpy.Variable()
-    added = cvxpy.reshape(family.directions.flatten(1).T.numpy() @ shift, (dim, dim), order="C")
-    below = level * np.eye(dim) - family.constant.numpy() - added >> 0
-    problem = cvxpy.Problem(cvxpy.Minimize(level), [below, cvxpy.norm(shift) <= radius])
-    problem.solve(solver=cvxpy.CLARABEL)
-    return shifted_system(bias, linear, slices, torch.from_numpy(shift.value))
 
 
 def improve_radius(bias: Tensor, linear: Tensor, slices: Tensor, start: Shifted) -> Shifted:

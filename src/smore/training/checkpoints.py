@@ -30,7 +30,7 @@ from smore.errors import (
     ModelFileError,
     SettingsError,
 )
-from smore.settings import Settings
+from smore.settings import RETIRED, Settings
 from smore.storage import CHECKPOINT, load_file, save_file
 from smore.training.interruption import StopRequest
 from smore.training.tree import State, pack, unpack
@@ -368,6 +368,7 @@ def _copied(state: State) -> State:
 
 def _require_same(path: Path, there: Mapping[str, str], here: Mapping[str, str]) -> None:
     """Refuse to go on with another run's checkpoint."""
+    here = {name: str(value) for name, value in RETIRED.items() if name in there} | {**here}
     differences = [
         f"{name} was {there.get(name, 'not there')}, is {here.get(name, 'not there')}"
         for name in sorted({*there, *here})

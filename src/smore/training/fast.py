@@ -16,7 +16,6 @@ from smore.errors import DivergenceError
 from smore.settings import Settings
 from smore.training.checkpoints import Checkpoints
 from smore.training.dynamics_fit import Status, fit_dynamics, held_out
-from smore.training.finetune import Finetuning
 from smore.training.latent_table import solve_latents
 from smore.training.left_out import LeftOutBases
 from smore.training.left_out_errors import left_out_errors
@@ -67,16 +66,8 @@ def train_fast(
         checkpoints=checkpoints,
         status=status,
     )
-    done = settings.decoder_steps + settings.dynamics_steps
-    status(done, "")
+    status(settings.decoder_steps + settings.dynamics_steps, "")
     left_out = held_out(problem.groups, settings.validation_fraction)
-    if settings.finetune_steps:
-        stage = Finetuning(problem, decoder, dynamics, left_out, settings)
-        before, after = stage.run(
-            settings.finetune_steps, lambda step, text: status(done + step, text), checkpoints
-        )
-        findings |= {"before_finetuning": before, "after_finetuning": after}
-        latents = stage.latents()
     return Trained(
         decoder=decoder,
         dynamics=dynamics,

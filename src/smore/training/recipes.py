@@ -36,7 +36,7 @@ def train(
     decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
     dynamics = build_dynamics(settings, problem.num_channels, generator).to(device)
     if settings.recipe == "fast":
-        total = settings.decoder_steps + settings.dynamics_steps + settings.finetune_steps
+        total = settings.decoder_steps + settings.dynamics_steps
         with ProgressLine("training", total, shown=show_progress) as line:
             return train_fast(
                 problem,
