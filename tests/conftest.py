@@ -18,5 +18,5 @@ import pytest  # noqa: E402
 def small_tiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Scratch files with tiles of 16 points, and pieces of 2 kB: small data take many of them."""
     monkeypatch.setenv("SMORE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("smore.data.column_store.TILE_RANGE", (16, 16))
-    monkeypatch.setattr("smore.data.lazy.PIECE_BYTES", 2000)
+    monkeypatch.setattr("smore.data.fields.column_store.TILE_RANGE", (16, 16))
+    monkeypatch.setattr("smore.data.fields.file_fields.PIECE_BYTES", 2000)

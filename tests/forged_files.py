@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import Any
 
-from smore.safetensors_header import LONGEST_HEADER, MOST_TENSORS
-from smore.storage import MODEL, Kind
+from smore.model_file.container import MODEL, Kind
+from smore.model_file.header import LONGEST_HEADER, MOST_TENSORS
 
 BEGINNING = b'{"__metadata__":{"file_sha256":"'
 

@@ -2,7 +2,7 @@
 
 import signal
 
-from smore.training.interruption import StopRequest
+from smore.runtime.interruption import StopRequest
 
 
 class StopAfter(StopRequest):
@@ -30,4 +30,4 @@ def stopping(monkeypatch, steps):
         def __exit__(self, *_):
             return None
 
-    monkeypatch.setattr("smore.training.run.stop_requests", Context)
+    monkeypatch.setattr("smore.training.session.stop_requests", Context)

@@ -17,7 +17,7 @@ from smore.errors import (
     NotFittedError,
     SettingsError,
 )
-from smore.storage import save_file
+from smore.model_file.container import save_file
 from waves import CHANNELS, STEP, codes, places, solution, trajectories
 
 SIZES = {"latent_dim": 4, "hidden_dim": 8, "num_hidden": 1}

@@ -16,35 +16,48 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from smore.data import Geometry, Mesh, Missing, Trajectories, require_snapshots
-from smore.data.calendars import calendar_of
-from smore.data.files import CSV_SUFFIX, fields_bytes
-from smore.data.numbered import numbered_fields
-from smore.data.quadrature import scattered_mesh
-from smore.data.tables import read_observations
-from smore.device import resolve_device
-from smore.errors import DataError, NotFittedError, SettingsError, UnobservedWarning
-from smore.evaluation import Evaluation
-from smore.forecasting import forecast_dataset
-from smore.inference import FitMethod, LatentState
-from smore.inference.cautions import cautions
-from smore.inference.sensor_plan import SensorPlan, plan_sensors
-from smore.inference.unseen import unseen_directions
-from smore.model_file import load_surrogate, save_surrogate
-from smore.networks import count_parameters
-from smore.settings import Settings
-from smore.stability.certificate import Certificate
-from smore.stability.decoder_constants import DecoderConstants, decoder_constants
-from smore.stability.forecast_bound import (
+from smore.analysis import (
+    DecoderConstants,
+    DynamicModes,
     ForecastBound,
+    SensorPlan,
     StateError,
+    decoder_constants,
+    dynamic_modes,
     forecast_bound,
+    plan_sensors,
     state_error,
+    unseen_directions,
 )
-from smore.stability.modes import DynamicModes, dynamic_modes
-from smore.surrogate import Noise, Surrogate
-from smore.training.checkpoints import EVERY_SECONDS
-from smore.training.run import RunOptions, run_training
+from smore.data import (
+    CSV_SUFFIX,
+    Geometry,
+    Mesh,
+    Missing,
+    Trajectories,
+    calendar_of,
+    fields_bytes,
+    numbered_fields,
+    read_observations,
+    require_snapshots,
+    scattered_mesh,
+)
+from smore.errors import DataError, NotFittedError, SettingsError, UnobservedWarning
+from smore.evaluation import Evaluation, evaluate_surrogate
+from smore.inference import FitMethod, LatentState, cautions
+from smore.model_file import load_surrogate, save_surrogate
+from smore.runtime import resolve_device
+from smore.settings import Settings
+from smore.stability import Certificate
+from smore.surrogate import (
+    Noise,
+    Surrogate,
+    count_parameters,
+    decode_departures,
+    forecast_dataset,
+    infer,
+)
+from smore.training import EVERY_SECONDS, RunOptions, run_training
 
 # Files are streamed if their fields take more bytes than this, or than this share of a bound that
 # was set: the fields come with normalised copies and what is computed from them.
@@ -113,7 +126,7 @@ class SMORE:
                 for and there are some.
             DivergenceError: training turned non-finite; the model keeps its last good state.
             InterruptedTrainingError: a signal asked to stop; a checkpoint is written.
-            ProcessLostError: this is one of several processes (see `smore.distribution`), and
+            ProcessLostError: this is one of several processes (see `smore.runtime`), and
                 another one is gone; a checkpoint is written.
         """
         device = resolve_device(self.settings.device)
@@ -227,7 +240,7 @@ class SMORE:
         left, directions = unseen_directions(surrogate.prior, state.covariance_of(sequence))
         mesh = self._where(points, None, 1)[0]
         description = surrogate.description
-        fields = surrogate.decode_departures(directions[:count].numpy(), mesh)
+        fields = decode_departures(surrogate, directions[:count].numpy(), mesh)
         fields *= description.normalization.scale_array[:, None]
         return numbered_fields(
             fields, mesh, description.channels, description.space, "direction"
@@ -272,7 +285,7 @@ class SMORE:
             raise DataError(
                 f"expected observations of {len(trajectories)} sequences, got {len(known)}"
             )
-        return surrogate.evaluate(trajectories, known, method, noise)
+        return evaluate_surrogate(surrogate, trajectories, known, method, noise)
 
     def place_sensors(
         self,
@@ -368,7 +381,7 @@ class SMORE:
         """
         surrogate = self._fitted()
         known = self.observations(observations)
-        return state_error(surrogate, known, surrogate.infer(known, method).mean, None)
+        return state_error(surrogate, known, infer(surrogate, known, method).mean, None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file."""
@@ -426,7 +439,7 @@ class SMORE:
         return "box" if self._fitted().description.space.geometry == "box" else None
 
     def _infer(self, observations: Trajectories, method: FitMethod, noise: Noise) -> LatentState:
-        state = self._fitted().infer(observations, method, noise)
+        state = infer(self._fitted(), observations, method, noise)
         names = [channel.name for channel in self.surrogate_.description.channels]
         for caution in cautions(state, names) if method == "posterior" else []:
             warnings.warn(caution, UnobservedWarning, stacklevel=3)

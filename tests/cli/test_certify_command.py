@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from smore import SMORE
 from smore.cli.certify import certify
 from smore.cli.output import console
-from smore.model_file import save_surrogate
+from smore.model_file.surrogate_file import save_surrogate
 from smore.stability.certify import certify_dynamics
 from smore.stability.stepping import Stepping
 from waves import planted, trajectories

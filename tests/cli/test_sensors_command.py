@@ -9,12 +9,12 @@ import typer
 from typer.testing import CliRunner
 
 from smore import SMORE, Trajectories
+from smore.analysis.sensor_plan import field_deviation, plan_sensors
 from smore.cli.output import console
 from smore.cli.sensors import sensors, share
 from smore.data import Space
 from smore.data.quadrature import scattered_mesh
 from smore.errors import DataError, SettingsError
-from smore.inference.sensor_plan import field_deviation, plan_sensors
 from smore.plotting.sensors import require_drawable, sensor_figure
 from waves import codes, places, planted, solution, trajectories
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from smore import SMORE
 from smore.data import Channel, Clock, Space, Trajectories
-from smore.data.tables import read_observations
+from smore.data.reading.tables import read_observations
 from smore.errors import DataError, OutsideDomainWarning
 from waves import trajectories as waves
 

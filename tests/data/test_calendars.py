@@ -8,8 +8,8 @@ import xarray as xr
 from smore import SMORE, Trajectories
 from smore.cli.forecast import parse_times
 from smore.data.calendars import CALENDARS, read_date
+from smore.data.reading.tables import read_observations
 from smore.data.space import Channel, Clock, Space
-from smore.data.tables import read_observations
 from smore.errors import DataError
 
 DAY = 86400.0

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from smore.decoder.gradient_sum import GradientSum
-from smore.distribution import ALONE
+from smore.runtime.distribution import ALONE
 
 
 def test_small_gradients_are_not_lost_beside_a_large_one():

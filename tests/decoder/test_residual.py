@@ -13,7 +13,7 @@ from smore.decoder.residual import (
     scaled_residual,
     squared_errors,
 )
-from smore.distribution import ALONE
+from smore.runtime.distribution import ALONE
 
 LATENT, CHANNELS, POINTS = 3, 2, 23
 

@@ -11,6 +11,7 @@ from smore.data import Trajectories
 from smore.data.timeline import Timeline
 from smore.errors import DataError
 from smore.evaluation.fields import evaluate_fields
+from smore.surrogate import advance, decode, infer
 from waves import planted, trajectories
 
 HORIZON = 3
@@ -29,14 +30,14 @@ def noisy(data, seed=0):
 def test_decoded_forecasts_of_smore_score_what_evaluate_says():
     model = planted(trajectories(8, num_times=4))
     surrogate, test = model.surrogate_, noisy(trajectories(5, num_times=7, seed=3))
-    state = surrogate.infer(test, "posterior")
+    state = infer(surrogate, test, "posterior")
     mesh = test.sequences[0].mesh
     steps = Timeline.of(test, 1.0).steps.numpy()
     mean = surrogate.prior.mean.view(2, -1).to(torch.float32)
     found = evaluate_fields(
         test,
-        surrogate.decode(surrogate.advance(state, steps)[:, 1:], mesh),
-        training_mean=surrogate.decode(mean, mesh),
+        decode(surrogate, advance(surrogate, state, steps)[:, 1:], mesh),
+        training_mean=decode(surrogate, mean, mesh),
         training_variance=surrogate.description.training_variance,
         horizon=surrogate.description.horizon,
     )

@@ -5,7 +5,7 @@ import pytest
 
 from smore import Trajectories
 from smore.errors import SettingsError
-from smore.networks import build_decoder, build_dynamics, count_parameters
+from smore.surrogate.networks import build_decoder, build_dynamics, count_parameters
 from smore_paper.presets import PRESETS, from_preset, preset, preset_settings
 
 # The paper's table: name, channels, d, p, h_dec, l_dec, h_dyn, κ, batch, K_eval, parameters.

@@ -11,7 +11,7 @@ from outcomes import Case, Outcome, judge, refusal
 
 from smore import SMORE
 from smore.errors import ModelFileError
-from smore.storage import CHECKPOINT, load_file
+from smore.model_file.container import CHECKPOINT, load_file
 
 ASKED = "truncated or with flipped bits: all refused with a typed error naming the file"
 

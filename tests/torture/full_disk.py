@@ -25,9 +25,9 @@ import originals
 import xarray as xr
 from outcomes import Case, Outcome, judge, refusal
 
-from smore.data.files import open_dataset, save_dataset
+from smore.data.reading.files import open_dataset, save_dataset
 from smore.errors import DataError, ModelFileError
-from smore.storage import CHECKPOINT, load_file
+from smore.model_file.container import CHECKPOINT, load_file
 
 ASKED = "previous file intact every time, no temporary file left, message names the path"
 SIZE = 30_000  # numbers in a checkpoint, so that it spans many pages

@@ -18,7 +18,7 @@ import torch
 
 from smore import SMORE, Trajectories
 from smore.errors import SmoreError
-from smore.storage import CHECKPOINT, load_file
+from smore.model_file.container import CHECKPOINT, load_file
 from smore_paper.measuring.fresh_process import peak_bytes, reset_peak
 
 SECONDS = 60

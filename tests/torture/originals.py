@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from smore import SMORE
-from smore.storage import CHECKPOINT, save_file
+from smore.model_file.container import CHECKPOINT, save_file
 from waves import trajectories
 
 

@@ -13,7 +13,7 @@ import xarray as xr
 from outcomes import Case, Outcome, judge, refusal
 
 from smore import Trajectories
-from smore.data.storing import stored
+from smore.data.fields.scratch_copy import stored
 from smore.errors import DataError
 
 ASKED = "all refused with the right variable, sequence, time and point"

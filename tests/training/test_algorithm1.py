@@ -10,8 +10,8 @@ from oracles.textbook import Textbook
 from smore.data import Normalization, Trajectories, fit_coordinate_map
 from smore.dynamics import draw_anchors
 from smore.errors import DivergenceError
-from smore.networks import build_decoder, build_dynamics
 from smore.settings import Settings
+from smore.surrogate.networks import build_decoder, build_dynamics
 from smore.training import TrainingProblem
 from smore.training.algorithm1 import Algorithm1, draw_batches
 

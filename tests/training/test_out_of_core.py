@@ -7,7 +7,7 @@ import xarray as xr
 
 from smore import SMORE, Trajectories
 from smore.data import Normalization, fit_coordinate_map, make_blocks, stored
-from smore.data.files import open_dataset, save_dataset
+from smore.data.reading.files import open_dataset, save_dataset
 from smore.data.timeline import Timeline
 from smore.decoder import FilterNetwork
 from smore.decoder.gauge import mode_gram
@@ -15,12 +15,13 @@ from smore.decoder.residual import accumulate_reconstruction, squared_errors
 from smore.evaluation import persistence_errors, truth_energy
 from smore.inference import normal_equations
 from smore.inference.observability import observabilities
-from smore.training.compression import compress
+from smore.surrogate import lazy_forecast
+from smore.training.decoder.compression import compress
+from smore.training.decoder.pieces import Piece, make_pieces
+from smore.training.decoder.residual_model import fit_residual_model
+from smore.training.decoder.variable_projection import accumulate_projection
 from smore.training.defaults import choose_latent_dim
-from smore.training.left_out import LeftOutBases
-from smore.training.pieces import Piece, make_pieces
-from smore.training.residual_model import fit_residual_model
-from smore.training.variable_projection import accumulate_projection
+from smore.training.leaving_out.bases import LeftOutBases
 from streamed import both, flow
 
 pytestmark = pytest.mark.usefixtures("small_tiles")
@@ -98,7 +99,7 @@ def test_projection_error_and_its_gradient(size, blocks, decoder):
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("at_once", [100, 13])
 def test_compression(centred, at_once, blocks, monkeypatch):
-    monkeypatch.setattr("smore.training.compression.COLUMNS_AT_ONCE", at_once)
+    monkeypatch.setattr("smore.training.decoder.compression.COLUMNS_AT_ONCE", at_once)
     (block,), (copy,) = blocks
     expected, found = (compress(each, DIM, centred=centred) for each in (block, copy))
     torch.testing.assert_close(found.energies, expected.energies, rtol=1e-6, atol=1e-9)
@@ -114,7 +115,7 @@ def test_compression(centred, at_once, blocks, monkeypatch):
 
 
 def test_left_out_bases(data, blocks, decoder, monkeypatch):
-    monkeypatch.setattr("smore.training.left_out.DEFAULT_CHUNK", 20)
+    monkeypatch.setattr("smore.training.leaving_out.bases.DEFAULT_CHUNK", 20)
     timeline = Timeline.of(data[0], 1.0)
     folds = torch.arange(4)
     results = []
@@ -208,15 +209,15 @@ def test_land_is_left_out_alike(tmp_path):
 def test_a_forecast_is_decoded_while_it_is_written(name, uncertainty, data, tmp_path, monkeypatch):
     model = SMORE(decoder_steps=3, dynamics_steps=2, latent_dim=DIM, hidden_dim=16)
     model.fit(data[0], progress=False)
-    monkeypatch.setattr("smore.lazy_forecast.SLAB_BYTES", 2000)
+    monkeypatch.setattr("smore.surrogate.lazy_forecast.SLAB_BYTES", 2000)
     sizes = []
-    decode = type(model.surrogate_).decode_part
+    decode = lazy_forecast.decode_part
 
     def watched(self, latents, mesh, points):
         sizes.append(points.stop - points.start)
         return decode(self, latents, mesh, points)
 
-    monkeypatch.setattr(type(model.surrogate_), "decode_part", watched)
+    monkeypatch.setattr(lazy_forecast, "decode_part", watched)
     lazy = model.forecast(data[0], [3.0, 4.0], uncertainty=uncertainty, lazy=True)
     assert not sizes
     save_dataset(lazy, tmp_path / name)

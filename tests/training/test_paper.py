@@ -12,8 +12,8 @@ from smore.decoder.residual import squared_errors
 from smore.dynamics import rollout, step_map
 from smore.errors import DivergenceError
 from smore.inference import infer_states, normal_equations
-from smore.networks import build_decoder, build_dynamics
 from smore.settings import Settings
+from smore.surrogate.networks import build_decoder, build_dynamics
 from smore.training.paper import train_paper
 from smore.training.preparation import prepare
 

@@ -30,7 +30,7 @@ def common(
     debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
 ) -> None:
     if threads is not None:
-        from smore.device import set_threads  # which takes torch
+        from smore.runtime import set_threads  # which takes torch
 
         set_threads(threads)
 

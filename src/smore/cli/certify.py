@@ -9,18 +9,15 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from smore.analysis import DecoderConstants, ForecastBound, StateError, field_bound, linearisation
 from smore.cli.laboratory import laboratory
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_json
 from smore.dynamics import QuadraticDynamics
 from smore.model import SMORE
-from smore.plotting import require_figure_format, save_figure
-from smore.plotting.certificate import certificate_figure
-from smore.stability.certificate import SHOWN_STEPS, Certificate, Verdict
-from smore.stability.decoder_constants import DecoderConstants, field_bound
-from smore.stability.forecast_bound import ForecastBound, StateError
-from smore.stability.modes import linearisation
-from smore.surrogate import Surrogate
+from smore.plotting import certificate_figure, require_figure_format, save_figure
+from smore.stability import SHOWN_STEPS, Certificate, Verdict
+from smore.surrogate import Surrogate, iterate
 
 EXIT_CODES: dict[Verdict, int] = {"certified": 0, "refused": 3, "bounded": 4}
 STYLES: dict[Verdict, str] = {"certified": "green", "refused": "bold red", "bounded": "yellow"}
@@ -105,7 +102,7 @@ def _rollouts(model: SMORE) -> Any:
     random = np.random.default_rng(0)
     draws = random.normal(size=(SHOWN_STATES, len(prior.mean)))
     states = prior.mean.numpy() + draws @ prior.factor.numpy().T
-    return model.surrogate_.iterate(states, SHOWN_STEPS)
+    return iterate(model.surrogate_, states, SHOWN_STEPS)
 
 
 def _largest_field(certificate: Certificate, constants: DecoderConstants) -> float | None:

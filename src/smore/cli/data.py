@@ -10,8 +10,7 @@ import typer
 
 from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, print_json, print_table, span
-from smore.data import Trajectories, stored
-from smore.data.normalization import channel_moments
+from smore.data import Trajectories, channel_moments, stored
 from smore.model import as_trajectories
 
 

@@ -11,8 +11,8 @@ import typer
 from smore.cli.output import Json, console, print_evaluation, print_json
 from smore.data import Trajectories
 from smore.model import SMORE
-from smore.plotting import Row, save_figure, snapshot_panels
-from smore.plotting.panels import panel_snapshots
+from smore.plotting import Row, panel_snapshots, save_figure, snapshot_panels
+from smore.surrogate import advance, decode
 from smore.waves import example
 
 NUM_TRAIN, NUM_TEST = 128, 8
@@ -73,8 +73,8 @@ def _figure(model: SMORE, test: Trajectories, sensors: np.ndarray) -> Any:
     surrogate = model.surrogate_
 
     def forecast(observed: Trajectories) -> np.ndarray:
-        latents = surrogate.advance(model.infer(observed), intervals)
-        return surrogate.decode(latents, truth.mesh)[0, shown, 0]
+        latents = advance(surrogate, model.infer(observed), intervals)
+        return decode(surrogate, latents, truth.mesh)[0, shown, 0]
 
     true = truth.fields[shown, 0]
     first = test.select([0]).leading(1)

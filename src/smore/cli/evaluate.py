@@ -15,7 +15,7 @@ from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.model import SMORE, as_trajectories
 from smore.plotting import forecast_figure, require_figure_format, save_figure
-from smore.progress import shown_passes
+from smore.runtime import shown_passes
 
 
 def evaluate(
@@ -61,7 +61,7 @@ def evaluate(
         scored = f"{dataset}" if further is None else f"{dataset}, {further} further trajectories"
         laboratory().append_result(results, model, evaluation, dataset=scored, preset="")
     if figure is not None:
-        save_figure(forecast_figure(model, trajectories), figure)
+        save_figure(forecast_figure(model.surrogate_, trajectories), figure)
     if as_json:
         print_json(evaluation.to_dict())
         return

@@ -11,14 +11,14 @@ from smore.cli.fields import with_fields_of
 from smore.cli.laboratory import laboratory
 from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, error_console, print_evaluation, print_json
-from smore.description import TrainingRecord
-from smore.distribution import is_leader
 from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
 from smore.evaluation import Evaluation
 from smore.model import SMORE
+from smore.model_file import require_writable
+from smore.runtime import is_leader
 from smore.settings import Settings
-from smore.storage import require_writable
-from smore.training.checkpoints import EVERY_SECONDS, discard_checkpoints
+from smore.surrogate import TrainingRecord
+from smore.training import EVERY_SECONDS, discard_checkpoints
 
 
 @with_fields_of(Settings)

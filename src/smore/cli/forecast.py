@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, error_console, print_json, print_table, span
 from smore.cli.points import points_of
-from smore.data import Clock
-from smore.data.files import require_data_format, save_dataset
-from smore.description import Description
+from smore.data import Clock, require_data_format, save_dataset
 from smore.errors import SettingsError
 from smore.inference import FitMethod, LatentState
 from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure, uncertainty_figure
-from smore.progress import shown_passes
+from smore.runtime import shown_passes
+from smore.surrogate import Description
 
 # Bytes of fields from which on a forecast is decoded piece by piece.
 STREAMED_BEYOND = 2**28

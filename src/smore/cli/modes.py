@@ -9,15 +9,12 @@ import typer
 import xarray as xr
 from matplotlib.figure import Figure
 
+from smore.analysis import DynamicModes, dynamic_modes, mode_fields
 from smore.cli.output import Json, console, print_json, print_table
-from smore.data import Mesh, Trajectories
-from smore.data.files import save_dataset
+from smore.data import Mesh, Trajectories, save_dataset
 from smore.errors import DataError
 from smore.model import SMORE
-from smore.plotting import require_figure_format, save_figure
-from smore.plotting.modes import overview_figure, spectrum_figure
-from smore.stability.mode_fields import mode_fields
-from smore.stability.modes import DynamicModes, dynamic_modes
+from smore.plotting import overview_figure, require_figure_format, save_figure, spectrum_figure
 from smore.surrogate import Surrogate
 
 # Fields over more coordinates than this are not drawn.

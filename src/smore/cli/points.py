@@ -10,9 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from smore.data import Mesh, Space, Trajectories
-from smore.data.files import CSV_SUFFIX, open_lazily
-from smore.data.quadrature import scattered_mesh
+from smore.data import CSV_SUFFIX, Mesh, Space, Trajectories, open_lazily, scattered_mesh
 from smore.errors import DataError
 
 # Stands for the channels of a file that has none.

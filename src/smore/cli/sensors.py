@@ -10,21 +10,19 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from smore.cli.forecast import parse_noise
-from smore.cli.output import Json, console, print_json, print_table
-from smore.cli.points import points_of
-from smore.data import Mesh
-from smore.data.files import CSV_SUFFIX, NETCDF_SUFFIXES, ZARR_SUFFIX
-from smore.errors import DataError, SettingsError
-from smore.inference.sensor_plan import (
+from smore.analysis import (
     SensorPlan,
     parse_region,
     plan_sensors,
     require_blank_table,
 )
+from smore.cli.forecast import parse_noise
+from smore.cli.output import Json, console, print_json, print_table
+from smore.cli.points import points_of
+from smore.data import CSV_SUFFIX, NETCDF_SUFFIXES, ZARR_SUFFIX, Mesh
+from smore.errors import DataError, SettingsError
 from smore.model import SMORE
-from smore.plotting import require_figure_format, save_figure
-from smore.plotting.sensors import require_drawable, sensor_figure
+from smore.plotting import require_drawable, require_figure_format, save_figure, sensor_figure
 from smore.surrogate import Surrogate
 
 # Sensors listed on the screen.

@@ -4,25 +4,55 @@
 >>> trajectories.select_channels(["vorticity"]).save("vorticity.zarr")  # doctest: +SKIP
 """
 
-from smore.data.block import Block
-from smore.data.blocks import make_blocks
+from smore.data.alignment import align
+from smore.data.blocks.block import Block
+from smore.data.blocks.making import make_blocks
+from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock, chunks_together
+from smore.data.calendars import calendar_of
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
+from smore.data.fields.column_store import ColumnStore
+from smore.data.fields.file_fields import FileFields
+from smore.data.fields.fingerprint import fingerprint
+from smore.data.fields.scratch_copy import stored
+from smore.data.fields.scratch_fields import StoredFields
+from smore.data.fields.seen import seen_points
 from smore.data.mesh import Mesh
-from smore.data.normalization import Normalization
+from smore.data.normalization import Normalization, channel_moments, require_variation
+from smore.data.quadrature import scattered_mesh
+from smore.data.reading.files import (
+    CSV_SUFFIX,
+    NETCDF_SUFFIXES,
+    ZARR_SUFFIX,
+    fields_bytes,
+    open_lazily,
+    require_data_format,
+    save_dataset,
+)
+from smore.data.reading.numbered import numbered_fields
+from smore.data.reading.places import ANGLE_NAMES
+from smore.data.reading.tables import read_observations
 from smore.data.sequence import Sequence
-from smore.data.space import Channel, Clock, Geometry, Space
-from smore.data.stored_block import AnyBlock, StoredBlock
-from smore.data.storing import stored
+from smore.data.sharing import shared_out
+from smore.data.space import SPHERE_NAMES, Channel, Clock, Geometry, Space
+from smore.data.timeline import Timeline
 from smore.data.trajectories import Missing, Trajectories
-from smore.data.validation import require_snapshots
+from smore.data.validation import require_distinct, require_snapshots
 
 __all__ = [
+    "ANGLE_NAMES",
+    "CSV_SUFFIX",
+    "DEFAULT_CHUNK",
+    "NETCDF_SUFFIXES",
+    "SPHERE_NAMES",
+    "ZARR_SUFFIX",
     "AnyBlock",
     "Block",
     "BoxMap",
     "Channel",
     "Clock",
+    "ColumnStore",
     "CoordinateMap",
+    "FileFields",
     "Geometry",
     "Mesh",
     "Missing",
@@ -31,9 +61,27 @@ __all__ = [
     "Space",
     "SphereMap",
     "StoredBlock",
+    "StoredFields",
+    "Timeline",
     "Trajectories",
+    "align",
+    "calendar_of",
+    "channel_moments",
+    "chunks_together",
+    "fields_bytes",
+    "fingerprint",
     "fit_coordinate_map",
     "make_blocks",
+    "numbered_fields",
+    "open_lazily",
+    "read_observations",
+    "require_data_format",
+    "require_distinct",
     "require_snapshots",
+    "require_variation",
+    "save_dataset",
+    "scattered_mesh",
+    "seen_points",
+    "shared_out",
     "stored",
 ]

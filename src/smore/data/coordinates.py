@@ -19,7 +19,7 @@ from smore.data.quadrature import unwrap_longitudes
 from smore.data.space import Space
 from smore.data.trajectories import Trajectories
 from smore.errors import DataError, OutsideDomainWarning
-from smore.stored_tuple import StoredTuple
+from smore.runtime import StoredTuple
 
 FloatArray = NDArray[np.float64]
 

@@ -9,12 +9,11 @@ import torch
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from smore.data.fields.scratch_fields import StoredFields
 from smore.data.sequence import Sequence
-from smore.data.stored_fields import StoredFields
 from smore.data.trajectories import Trajectories
-from smore.distribution import ALONE, Team
 from smore.errors import DataError
-from smore.stored_tuple import StoredTuple
+from smore.runtime import ALONE, StoredTuple, Team
 
 # A spread this small beside the mean is round-off: the channel is constant.
 _CONSTANT = 1e-12

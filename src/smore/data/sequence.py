@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.lazy import FileFields, LazyFields, Observed
+from smore.data.fields.file_fields import FileFields, LazyFields, Observed
 from smore.data.mesh import Mesh, read_only
 from smore.errors import DataError
 

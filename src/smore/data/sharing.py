@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from smore.data.trajectories import Trajectories
-from smore.distribution import Team
 from smore.errors import DataError
+from smore.runtime import Team
 
 
 def shared_out(trajectories: Trajectories, team: Team) -> Trajectories:

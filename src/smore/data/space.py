@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from smore.data.calendars import CALENDARS, calendar_of, dates_after, read_date, seconds_since
 from smore.errors import DataError
-from smore.stored_tuple import StoredTuple
+from smore.runtime import StoredTuple
 
 Geometry = Literal["box", "sphere"]
 GEOMETRIES: tuple[str, ...] = get_args(Geometry)

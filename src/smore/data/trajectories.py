@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from smore.data.lazy import LazyFields
+from smore.data.fields.file_fields import LazyFields
 from smore.data.mesh import Mesh, shared_meshes
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import Channel, Clock, Geometry, Space
@@ -82,7 +82,7 @@ class Trajectories:
         Raises:
             DataError: the data cannot be used as they are; the message says where and why.
         """
-        from smore.data.reading import read_datasets
+        from smore.data.reading.datasets import read_datasets
 
         given: Any = dataset  # it may be anything at all
         datasets = list(given) if isinstance(given, list | tuple) else [given]
@@ -118,7 +118,7 @@ class Trajectories:
         Raises:
             DataError: the data cannot be used as they are; the message says where and why.
         """
-        from smore.data.arrays import read_arrays
+        from smore.data.reading.arrays import read_arrays
 
         return read_arrays(
             fields, coords, times, channels, weights, geometry, coordinate_names, missing
@@ -145,7 +145,7 @@ class Trajectories:
                 read that piece by piece. All sequences must share their points, and missing
                 values must be the same in all snapshots, like land in an ocean.
         """
-        from smore.data.files import open_dataset, open_lazily
+        from smore.data.reading.files import open_dataset, open_lazily
 
         def read(dataset: xr.Dataset) -> Trajectories:
             return cls.from_xarray(
@@ -184,13 +184,13 @@ class Trajectories:
         `time(sequence, time)` and `x(sequence, point)`, padded with NaN; values that were not
         observed are NaN.
         """
-        from smore.data.writing import to_dataset
+        from smore.data.reading.writing import to_dataset
 
         return to_dataset(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write `to_xarray()` as NetCDF or Zarr, by the suffix of `path`, whole or not at all."""
-        from smore.data.files import save_dataset
+        from smore.data.reading.files import save_dataset
 
         save_dataset(self.to_xarray(), path)
 

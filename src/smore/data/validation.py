@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from smore.data.fill_values import MASKING, REPLACING, certainly_values, fill_values
-from smore.data.lazy import FileFields, dask_array
+from smore.data.fields.file_fields import FileFields, dask_array
+from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
 from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
 from smore.data.space import GEOMETRIES, Geometry, Space

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock
 from smore.decoder.network import FilterNetwork
-from smore.distribution import common_team
+from smore.runtime import common_team
 
 
 @torch.no_grad()

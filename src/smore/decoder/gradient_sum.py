@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from smore.distribution import Team
+from smore.runtime import Team
 
 
 class GradientSum:

@@ -20,7 +20,7 @@ from smore.data import AnyBlock, Block
 from smore.decoder.basis import Basis
 from smore.decoder.gradient_sum import GradientSum
 from smore.decoder.network import Decoder
-from smore.distribution import common_team
+from smore.runtime import common_team
 
 
 def scaled_residual(basis: Basis, chunk: Block, codes: Tensor, scale: Tensor) -> Tensor:

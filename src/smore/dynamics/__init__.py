@@ -1,13 +1,9 @@
 """Latent dynamics dα/dt = f(α), the maps that advance them, and how they are rolled out."""
 
-from smore.dynamics.conservative import (
-    ConservativeDynamics,
-    FullConservative,
-    LowRankConservative,
-)
+from smore.dynamics.conservative import ConservativeDynamics, FullConservative, LowRankConservative
 from smore.dynamics.covariance import StepError, forecast_covariances
 from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
-from smore.dynamics.integrators import METHODS, StepMap, affine_flow, step_map
+from smore.dynamics.integrators import METHODS, StepMap, Tableau, affine_flow, step_map
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.mlp import MLPDynamics
 from smore.dynamics.quadratic import FullQuadratic, LowRankQuadratic, QuadraticDynamics
@@ -33,6 +29,7 @@ __all__ = [
     "StepError",
     "StepMap",
     "StepPlan",
+    "Tableau",
     "affine_flow",
     "draw_anchors",
     "forecast_covariances",

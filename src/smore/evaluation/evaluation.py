@@ -11,10 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from smore.data import AnyBlock, Trajectories
-from smore.data.timeline import Timeline
-from smore.decoder import Decoder
-from smore.decoder.residual import squared_errors
+from smore.data import AnyBlock, Timeline, Trajectories
+from smore.decoder import Decoder, squared_errors
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import score
 from smore.inference import least_squares, normal_equations

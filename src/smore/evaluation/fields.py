@@ -7,8 +7,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from smore.data.timeline import Timeline
-from smore.data.trajectories import Trajectories
+from smore.data import Timeline, Trajectories
 from smore.errors import DataError
 from smore.evaluation.evaluation import Evaluation, evaluation_of
 

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smore.data.trajectories import Trajectories
+from smore.data import Trajectories
 
 
 def persistence_errors(trajectories: Trajectories) -> tuple[Tensor, Tensor]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from smore.data.timeline import Timeline
+from smore.data import Timeline
 
 
 @dataclass(frozen=True)

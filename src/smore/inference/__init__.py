@@ -1,23 +1,39 @@
 """From observations to latent states."""
 
+from smore.inference.border import check_observations
+from smore.inference.cautions import cautions
 from smore.inference.fits import adam, least_squares, posterior
 from smore.inference.infer import FIT_METHODS, FitMethod, infer_states
 from smore.inference.latent_state import LatentState
+from smore.inference.model_error import ModelError, channel_blocks, field_variance
 from smore.inference.noise import estimate_noise, noise_variance
-from smore.inference.normal_equations import NormalEquations, normal_equations
+from smore.inference.normal_equations import NormalEquations, chunk_equations, normal_equations
+from smore.inference.observability import observabilities, observability
+from smore.inference.placement import Candidates, Placement, place_sensors
 from smore.inference.prior import LatentPrior
 
 __all__ = [
     "FIT_METHODS",
+    "Candidates",
     "FitMethod",
     "LatentPrior",
     "LatentState",
+    "ModelError",
     "NormalEquations",
+    "Placement",
     "adam",
+    "cautions",
+    "channel_blocks",
+    "check_observations",
+    "chunk_equations",
     "estimate_noise",
+    "field_variance",
     "infer_states",
     "least_squares",
     "noise_variance",
     "normal_equations",
+    "observabilities",
+    "observability",
+    "place_sensors",
     "posterior",
 ]

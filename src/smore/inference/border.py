@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data import BoxMap, CoordinateMap, Mesh, Sequence, Trajectories
-from smore.data.stored_fields import StoredFields
+from smore.data import BoxMap, CoordinateMap, Mesh, Sequence, StoredFields, Trajectories
 from smore.errors import DataError
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Block
 from smore.decoder import Basis, Decoder
-from smore.distribution import Team
+from smore.runtime import Team
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from smore.stability.certificate import HEADLINES, Certificate
-from smore.stability.forecast_bound import ForecastBound
+from smore.analysis import ForecastBound
+from smore.stability import HEADLINES, Certificate
 
 Array = NDArray[np.float64]
 

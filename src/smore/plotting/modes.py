@@ -10,9 +10,9 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from smore.analysis import DynamicModes
 from smore.data import Mesh, Space
 from smore.plotting.fields import draw_field
-from smore.stability.modes import DynamicModes
 
 NUM_LABELS = 8
 NUM_PANELS = 4

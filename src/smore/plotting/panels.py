@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase
@@ -16,9 +15,7 @@ from numpy.typing import NDArray
 from smore.data import Clock, Mesh, Space, Trajectories
 from smore.errors import SettingsError, unwritable
 from smore.plotting.fields import draw_field
-
-if TYPE_CHECKING:
-    from smore.model import SMORE
+from smore.surrogate import Surrogate, advance, decode, infer
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +73,16 @@ def snapshot_panels(
     return figure
 
 
-def forecast_figure(model: SMORE, trajectories: Trajectories, sequence: int = 0) -> Figure:
+def forecast_figure(surrogate: Surrogate, trajectories: Trajectories, sequence: int = 0) -> Figure:
     """Truth, forecast from the first snapshot and error of one sequence, first channel."""
-    description = model.surrogate_.description
+    description = surrogate.description
     names = [channel.name for channel in description.channels]
     chosen = trajectories.order_coordinates(description.space.names).select([sequence])
     chosen = chosen.select_channels(names)
     truth = chosen.sequences[0]
-    state = model.infer(chosen)
+    state = infer(surrogate, chosen, "posterior")
     intervals = np.diff(truth.times)[None]
-    forecast = model.surrogate_.decode(model.surrogate_.advance(state, intervals), truth.mesh)[0]
+    forecast = decode(surrogate, advance(surrogate, state, intervals), truth.mesh)[0]
     shown = panel_snapshots(truth.num_snapshots)
     true, predicted = truth.fields[shown, 0], forecast[shown, 0]
     if truth.observed is not None:

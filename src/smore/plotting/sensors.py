@@ -8,9 +8,9 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from smore.analysis import SensorPlan, field_deviation
 from smore.data import Mesh, Space
 from smore.errors import DataError
-from smore.inference.sensor_plan import SensorPlan, field_deviation
 from smore.plotting.fields import draw_field
 from smore.surrogate import Surrogate
 

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from smore.data import Sequence, Trajectories
-from smore.description import Description
 from smore.plotting.panels import Row, panel_snapshots, snapshot_panels, told_time
+from smore.surrogate import Description
 
 
 def uncertainty_figure(

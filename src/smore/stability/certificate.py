@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
-from smore.stored_tuple import StoredTuple
+from smore.runtime import StoredTuple
 
 Verdict = Literal["certified", "bounded", "refused"]
 HEADLINES: dict[Verdict, str] = {

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from smore.dynamics import ConservativeDynamics, QuadraticDynamics, affine_flow
-from smore.dynamics.integrators import METHODS, Tableau
+from smore.dynamics import METHODS, ConservativeDynamics, QuadraticDynamics, Tableau, affine_flow
 from smore.stability.centre import Centre
 from smore.stability.lyapunov import EPSILON, MARGINAL, SAFETY, Metric
 from smore.stability.quadratic_system import QuadraticSystem

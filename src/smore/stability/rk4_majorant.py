@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.dynamics.integrators import Tableau
+from smore.dynamics import Tableau
 
 ORDER = 4
 # Relative error of a few scalar operations, with plenty to spare.

@@ -1,7 +1,29 @@
 """Training recipes: from trajectories to a decoder, its latents and their dynamics."""
 
+from smore.training.algorithm1 import Algorithm1, draw_batches
+from smore.training.checkpoints.checkpoints import (
+    EVERY_SECONDS,
+    checkpoint_files,
+    discard_checkpoints,
+)
+from smore.training.preparation import Prepared, assemble, prepare
 from smore.training.problem import TrainingProblem
 from smore.training.recipes import train
+from smore.training.session import RunOptions, run_training
 from smore.training.trained import Trained
 
-__all__ = ["Trained", "TrainingProblem", "train"]
+__all__ = [
+    "EVERY_SECONDS",
+    "Algorithm1",
+    "Prepared",
+    "RunOptions",
+    "Trained",
+    "TrainingProblem",
+    "assemble",
+    "checkpoint_files",
+    "discard_checkpoints",
+    "draw_batches",
+    "prepare",
+    "run_training",
+    "train",
+]

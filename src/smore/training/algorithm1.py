@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
-from smore.decoder import Decoder
-from smore.decoder.residual import accumulate_reconstruction
+from smore.decoder import Decoder, accumulate_reconstruction
 from smore.dynamics import LatentDynamics, sampled_rollout, step_map
 from smore.errors import DivergenceError
 from smore.settings import Settings

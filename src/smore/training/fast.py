@@ -14,15 +14,15 @@ from smore.decoder import FilterNetwork
 from smore.dynamics import LatentDynamics
 from smore.errors import DivergenceError
 from smore.settings import Settings
-from smore.training.checkpoints import Checkpoints
-from smore.training.dynamics_fit import Status, fit_dynamics, held_out
-from smore.training.latent_table import solve_latents
-from smore.training.left_out import LeftOutBases
-from smore.training.left_out_errors import left_out_errors
-from smore.training.pieces import Piece, make_pieces
+from smore.training.checkpoints.checkpoints import Checkpoints
+from smore.training.decoder.latent_table import solve_latents
+from smore.training.decoder.pieces import Piece, make_pieces
+from smore.training.decoder.variable_projection import fit_decoder
+from smore.training.dynamics.fit import Status, fit_dynamics, held_out
+from smore.training.leaving_out.bases import LeftOutBases
+from smore.training.leaving_out.errors import left_out_errors
 from smore.training.problem import TrainingProblem
 from smore.training.trained import Trained
-from smore.training.variable_projection import fit_decoder
 
 
 def train_fast(

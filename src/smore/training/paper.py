@@ -13,10 +13,10 @@ from smore.dynamics import LatentDynamics, draw_anchors, teacher_forcing_probabi
 from smore.errors import DivergenceError, how_to_set
 from smore.settings import Settings
 from smore.training.algorithm1 import Algorithm1, Losses, draw_batches
-from smore.training.checkpoints import Checkpoints, Randomness, Variables
+from smore.training.checkpoints.checkpoints import Checkpoints, Randomness, Variables
 from smore.training.last_good import LastGood
+from smore.training.leaving_out.forecast_error import ForecastError
 from smore.training.problem import TrainingProblem
-from smore.training.selection import ForecastError
 from smore.training.trained import Trained
 
 Progress = Callable[[int, Losses, float | None], None]

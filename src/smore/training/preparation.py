@@ -17,32 +17,34 @@ from smore.data import (
     Normalization,
     SphereMap,
     Trajectories,
+    align,
     fit_coordinate_map,
     make_blocks,
     require_snapshots,
+    seen_points,
+    shared_out,
     stored,
 )
-from smore.data.seen import seen_points
-from smore.data.sharing import shared_out
-from smore.decoder import Decoder
-from smore.decoder.residual import squared_errors
-from smore.description import Description, MeshLayout, TrainingRecord
-from smore.distribution import ALONE, Team
+from smore.decoder import Decoder, squared_errors
 from smore.errors import SettingsError
-from smore.inference import LatentPrior, noise_variance, normal_equations
-from smore.inference.model_error import ModelError, channel_blocks
-from smore.inference.observations import align
+from smore.inference import (
+    LatentPrior,
+    ModelError,
+    channel_blocks,
+    noise_variance,
+    normal_equations,
+)
+from smore.runtime import ALONE, Team
 from smore.settings import Settings
-from smore.stability.certify import certify_dynamics
-from smore.stability.stepping import Stepping
-from smore.surrogate import LEAST_NOISE, Surrogate
+from smore.stability import Stepping, certify_dynamics
+from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, TrainingRecord
+from smore.training.decoder.latent_table import latent_table
+from smore.training.decoder.residual_model import fit_residual_model
 from smore.training.defaults import median_step, resolve
-from smore.training.latent_table import latent_table
-from smore.training.left_out_errors import LeftOutErrors, model_errors
+from smore.training.leaving_out.errors import LeftOutErrors, model_errors
+from smore.training.leaving_out.forecast_error import ForecastError
 from smore.training.memory import require_memory
 from smore.training.problem import TrainingProblem
-from smore.training.residual_model import fit_residual_model
-from smore.training.selection import ForecastError
 from smore.training.trained import Trained
 
 # A training mesh up to this size is stored with the model, as the default place of its forecasts.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from smore.data import AnyBlock, CoordinateMap, Normalization, Trajectories, make_blocks
-from smore.data.timeline import Timeline
-from smore.distribution import ALONE, Team
+from smore.data import AnyBlock, CoordinateMap, Normalization, Timeline, Trajectories, make_blocks
+from smore.runtime import ALONE, Team
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from smore.networks import build_decoder, build_dynamics
-from smore.progress import ProgressLine
+from smore.runtime import ProgressLine
+from smore.surrogate import build_decoder, build_dynamics
 from smore.training.algorithm1 import Losses
-from smore.training.checkpoints import Checkpoints
+from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.fast import train_fast
 from smore.training.paper import train_paper
 from smore.training.preparation import Prepared

@@ -9,7 +9,7 @@ from torch import Tensor
 from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics
 from smore.errors import DivergenceError
-from smore.training.left_out_errors import LeftOutErrors
+from smore.training.leaving_out.errors import LeftOutErrors
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.trajectories import Trajectories
+from smore.data import Trajectories
 from smore.errors import DataError, NotFittedError, SettingsError
 from smore.settings import Settings
 

@@ -14,13 +14,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from smore.data.trajectories import Trajectories
-from smore.device import resolve_device
+from smore.data import Trajectories
 from smore.errors import DivergenceError, SettingsError
 from smore.model import SMORE
+from smore.runtime import resolve_device
 from smore.settings import Settings
+from smore.surrogate import decode, infer, iterate
+from smore.training import Prepared, prepare
 from smore.training import train as run_recipe
-from smore.training.preparation import Prepared, prepare
 from smore_paper.baselines.base import Baseline, Budget
 from smore_paper.datasets import resolve
 from smore_paper.presets import PRESETS
@@ -106,12 +107,12 @@ class DINo(Baseline):
     def _rollout(self, first: Trajectories, num_steps: int) -> NDArray[np.floating]:
         """The paper's test-time fit, then equal steps; decoded at the points of each sequence."""
         surrogate = self.model_.surrogate_
-        initial = surrogate.infer(first, "adam").flat.numpy()
-        path = torch.as_tensor(surrogate.iterate(initial, num_steps)[:, 1:])
+        initial = infer(surrogate, first, "adam").flat.numpy()
+        path = torch.as_tensor(iterate(surrogate, initial, num_steps)[:, 1:])
         latents = path.unflatten(-1, (-1, surrogate.decoder.latent_dim))
         return np.stack(
             [
-                surrogate.decode(each, sequence.mesh)
+                decode(surrogate, each, sequence.mesh)
                 for each, sequence in zip(latents, first, strict=True)
             ]
         )

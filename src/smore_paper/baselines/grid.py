@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.coordinates import fit_coordinate_map
-from smore.data.mesh import Mesh
-from smore.data.space import Geometry
-from smore.data.timeline import Timeline
-from smore.data.trajectories import Trajectories
+from smore.data import Geometry, Mesh, Timeline, Trajectories, fit_coordinate_map
 from smore.errors import DataError
 
 

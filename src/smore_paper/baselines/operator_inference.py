@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.trajectories import Trajectories
+from smore.data import Trajectories
 from smore.errors import DataError, MissingExtraError
-from smore.progress import ProgressLine
+from smore.runtime import ProgressLine
 from smore_paper.baselines.base import Baseline, Budget
 from smore_paper.baselines.pod_dmd import POD, first_fields, require_equal_steps, state_dim
 

@@ -19,10 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from smore.data.mesh import Mesh
-from smore.data.timeline import Timeline
-from smore.data.trajectories import Trajectories
-from smore.data.validation import require_snapshots
+from smore.data import Mesh, Timeline, Trajectories, require_snapshots
 from smore.errors import DataError, MissingExtraError, SettingsError
 from smore_paper.baselines.base import Baseline, Budget
 from smore_paper.baselines.grid import require_complete

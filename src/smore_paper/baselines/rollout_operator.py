@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
-from smore.data.normalization import Normalization
-from smore.data.trajectories import Trajectories
-from smore.device import resolve_device
-from smore.networks import count_parameters
-from smore.progress import ProgressLine
-from smore.training.algorithm1 import draw_batches
+from smore.data import Normalization, Trajectories
+from smore.runtime import ProgressLine, resolve_device
+from smore.surrogate import count_parameters
+from smore.training import draw_batches
 from smore_paper.baselines.base import EVALUATE_EVERY, Baseline, Budget
 from smore_paper.baselines.grid import Grid, require_complete, windows
 

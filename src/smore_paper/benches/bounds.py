@@ -9,11 +9,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from smore.analysis import forecast_bound
 from smore.data import Trajectories
 from smore.inference import FitMethod
 from smore.model import SMORE
-from smore.progress import ProgressLine
-from smore.stability.forecast_bound import forecast_bound
+from smore.runtime import ProgressLine
 from smore_paper.benches.random_systems import EDGY, ROBUST, System
 from smore_paper.datasets import load
 

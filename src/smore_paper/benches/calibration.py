@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from smore.data import Sequence, Trajectories
 from smore.model import SMORE
+from smore.surrogate import advance_uncertain, decode, deviation, infer
 from smore_paper.tables.sparse.sweep import nested_masks
 
 LEVEL = 0.9
@@ -85,22 +86,22 @@ def _count(
             test.channels, surrogate.description.training_variance, strict=True
         )
     }
-    state = surrogate.infer(observed, "posterior", told if noise else None)
+    state = infer(surrogate, observed, "posterior", told if noise else None)
     intervals = np.stack([np.diff(sequence.times) for sequence in test])
-    latents, covariances = surrogate.advance_uncertain(state, intervals)
+    latents, covariances = advance_uncertain(surrogate, state, intervals)
     mesh = test.sequences[0].mesh
     width = NormalDist().inv_cdf((1 + LEVEL) / 2)
     scale = surrogate.description.normalization.scale_array[:, None]
     sums = np.zeros((3, latents.shape[1]))
-    deviation = surrogate.deviation(covariances[0], mesh, state.growth) / scale
+    deviations = deviation(surrogate, covariances[0], mesh, state.growth) / scale
     for number, sequence in enumerate(test):
         if len(covariances) > 1 and number:
-            deviation = surrogate.deviation(covariances[number], mesh, state.growth) / scale
-        error = (surrogate.decode(latents[number], mesh) - sequence.fields) / scale
+            deviations = deviation(surrogate, covariances[number], mesh, state.growth) / scale
+        error = (decode(surrogate, latents[number], mesh) - sequence.fields) / scale
         sums += [
-            (np.abs(error) <= width * deviation).mean(axis=(1, 2)),
+            (np.abs(error) <= width * deviations).mean(axis=(1, 2)),
             (error**2).mean(axis=(1, 2)),
-            (deviation**2).mean(axis=(1, 2)),
+            (deviations**2).mean(axis=(1, 2)),
         ]
     return _Counts(*(sums / len(test)))
 

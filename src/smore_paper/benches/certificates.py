@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from smore.data import Trajectories
 from smore.dynamics import LatentDynamics, step_map
 from smore.model import SMORE
-from smore.stability.certify import certify_dynamics
-from smore.stability.stepping import Stepping
+from smore.stability import Stepping, certify_dynamics
+from smore.surrogate import iterate
 from smore_paper import datasets
 from smore_paper.datasets import Benchmark
 from smore_paper.presets import from_preset, preset
@@ -204,7 +204,7 @@ def _extremes(model: SMORE, states: NDArray[np.float64]) -> tuple[float, float, 
     bounds = certificate.bound(certificate.distance(states), NUM_STEPS)
     seen = ratio = 0.0
     for start in range(0, NUM_STEPS, STEPS_AT_ONCE):
-        path = model.surrogate_.iterate(states, STEPS_AT_ONCE)
+        path = iterate(model.surrogate_, states, STEPS_AT_ONCE)
         distances = certificate.distance(path)
         allowed = bounds[:, start : start + STEPS_AT_ONCE + 1]
         seen = max(seen, float(distances.max()))

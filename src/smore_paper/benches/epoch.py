@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from smore.data import Block
-from smore.decoder import FilterNetwork
-from smore.decoder.residual import accumulate_reconstruction
-from smore.networks import build_decoder
+from smore.decoder import FilterNetwork, accumulate_reconstruction
+from smore.surrogate import build_decoder
 from smore_paper.measuring.textbook import decode_snapshots
 from smore_paper.presets import Preset
 

@@ -14,8 +14,7 @@ import torch
 
 from smore.data import Block, Trajectories
 from smore.decoder import FilterNetwork
-from smore.training.algorithm1 import Algorithm1
-from smore.training.preparation import Prepared, prepare
+from smore.training import Algorithm1, Prepared, prepare
 from smore_paper import datasets
 from smore_paper.measuring.fresh_process import alone, memory_rise
 from smore_paper.measuring.one_epoch import epoch_seconds, fresh_run

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from smore.data import Mesh, Trajectories
 from smore.model import SMORE
+from smore.surrogate import advance, decode
 from smore.waves import solution
 from smore_paper.datasets import Benchmark
 from smore_paper.datasets.wave import WaveOptions
@@ -107,7 +108,7 @@ def fine_error(model: SMORE, test: xr.Dataset, options: Any) -> float:
     times = test["time"].to_numpy()
     state = model.infer(test)
     surrogate = model.surrogate_
-    latents = surrogate.advance(state, np.tile(np.diff(times), (len(state), 1)))
+    latents = advance(surrogate, state, np.tile(np.diff(times), (len(state), 1)))
     errors = []
     for number, row in enumerate(latents):
         pulse = test.isel(sequence=number)
@@ -123,5 +124,5 @@ def fine_error(model: SMORE, test: xr.Dataset, options: Any) -> float:
             [values / test[name].attrs["scale"] for name, values in zip(test, exact, strict=True)],
             axis=1,
         )
-        errors.append(np.mean((surrogate.decode(row[1:], mesh) - truth) ** 2))
+        errors.append(np.mean((decode(surrogate, row[1:], mesh) - truth) ** 2))
     return float(np.mean(errors))

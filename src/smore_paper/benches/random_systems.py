@@ -22,8 +22,7 @@ from smore.dynamics import (
     rollout,
     step_map,
 )
-from smore.stability.certify import certify_dynamics
-from smore.stability.stepping import Stepping
+from smore.stability import Stepping, certify_dynamics
 
 Array = NDArray[np.float64]
 NUM_STATES = 4

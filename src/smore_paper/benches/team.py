@@ -18,9 +18,8 @@ from typing import Any
 import torch
 
 from smore.data import Trajectories
-from smore.distribution import Team, team
-from smore.training.algorithm1 import Algorithm1
-from smore.training.preparation import prepare
+from smore.runtime import Team, team
+from smore.training import Algorithm1, prepare
 from smore_paper.measuring.generated import Generated
 from smore_paper.measuring.one_epoch import epoch_seconds, fresh_run
 from smore_paper.presets import preset_settings

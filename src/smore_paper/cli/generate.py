@@ -8,7 +8,7 @@ import typer
 
 from smore.cli.fields import with_fields_of
 from smore.cli.output import Json, print_json, print_table
-from smore.progress import ProgressLine
+from smore.runtime import ProgressLine
 from smore_paper import datasets
 from smore_paper.datasets.catalogue import ALIASES
 

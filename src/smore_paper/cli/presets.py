@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smore.cli.output import Json, print_json, print_table
-from smore.networks import build_decoder, build_dynamics, count_parameters
+from smore.surrogate import build_decoder, build_dynamics, count_parameters
 from smore_paper.presets import PRESETS
 
 

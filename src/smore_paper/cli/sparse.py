@@ -13,7 +13,7 @@ from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.model import SMORE, as_trajectories
 from smore.plotting import require_figure_format, save_figure
-from smore.progress import ProgressLine
+from smore.runtime import ProgressLine
 from smore_paper.claims import SPARSE_CLAIMS, SPARSE_OBSERVABILITY
 from smore_paper.cli.generate import load_benchmark
 from smore_paper.results import append_row

@@ -13,8 +13,8 @@ from typing import Any
 
 import xarray as xr
 
-from smore.cache_folder import default_root
 from smore.errors import SettingsError
+from smore.runtime import default_root
 from smore.settings import validated
 from smore_paper.datasets import cache as disk
 from smore_paper.datasets import navier_stokes, shallow_water, wave

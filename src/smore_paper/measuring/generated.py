@@ -21,9 +21,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from pydantic import ByteSize
 
-from smore.cache_folder import default_root
 from smore.errors import DataError
-from smore.progress import ProgressLine
+from smore.runtime import ProgressLine, default_root
 
 NUM_WAVES = 8
 LARGEST_WAVENUMBER = 4

@@ -7,10 +7,9 @@ import time
 import torch
 
 from smore.dynamics import draw_anchors
-from smore.networks import build_decoder, build_dynamics
 from smore.settings import Settings
-from smore.training.algorithm1 import Algorithm1, draw_batches
-from smore.training.preparation import Prepared
+from smore.surrogate import build_decoder, build_dynamics
+from smore.training import Algorithm1, Prepared, draw_batches
 
 TEACHER_FORCING = 0.5  # somewhere in the middle of the paper's schedule
 

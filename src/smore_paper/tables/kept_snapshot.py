@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from smore.data import Sequence, Trajectories
 from smore.inference import FitMethod
 from smore.model import SMORE
+from smore.surrogate import advance, decode, infer
 
 SNAPSHOT = 15  # counted from 1
 
@@ -25,8 +26,8 @@ def forecast_snapshot(
     """
     surrogate = model.surrogate_
     intervals = np.diff(truth.times)[None, : SNAPSHOT - 1]
-    latents = surrogate.advance(surrogate.infer(observations, method), intervals)
-    return surrogate.decode(latents[0, -1], truth.mesh)
+    latents = advance(surrogate, infer(surrogate, observations, method), intervals)
+    return decode(surrogate, latents[0, -1], truth.mesh)
 
 
 def fields_beside_truth(test: Trajectories, forecast: NDArray[np.floating]) -> Trajectories:

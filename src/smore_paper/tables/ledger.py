@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from smore.atomic_file import write_atomically
 from smore.errors import DataError, DivergenceError, SettingsError
-from smore.training.checkpoints import discard_checkpoints
+from smore.runtime import write_atomically
+from smore.training import discard_checkpoints
 from smore_paper.results import append_row, provenance
 
 try:

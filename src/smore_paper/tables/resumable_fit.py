@@ -7,7 +7,7 @@ from pathlib import Path
 from smore.data import Trajectories
 from smore.errors import DivergenceError
 from smore.model import SMORE
-from smore.training.checkpoints import checkpoint_files
+from smore.training import checkpoint_files
 
 
 def resumable_fit(

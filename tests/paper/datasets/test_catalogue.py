@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from smore.cache_folder import default_root
 from smore.errors import DataError, SettingsError
+from smore.runtime.cache_folder import default_root
 from smore_paper.datasets import BENCHMARKS, CATALOGUE, generate, load, make_options, resolve
 
 SMALL = {

@@ -7,7 +7,7 @@ import time
 import torch
 
 from smore.data import Trajectories
-from smore.networks import build_decoder
+from smore.surrogate import build_decoder
 from smore_paper.baselines.sizes import paper_operator
 from smore_paper.measuring.generated import CHANNEL, Generated
 from smore_paper.measuring.textbook import decode_snapshots

@@ -11,11 +11,11 @@ import psutil
 import torch
 
 from smore.data import Trajectories
-from smore.device import resolve_device
 from smore.errors import DataError
+from smore.runtime import resolve_device
 from smore.settings import Settings
+from smore.training import assemble, prepare
 from smore.training import train as run_recipe
-from smore.training.preparation import assemble, prepare
 from smore_paper.measuring.bounded_process import Measured, measured_within
 from smore_paper.measuring.generated import Generated, disk_bytes, generated_file
 

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 
 from smore.data import Trajectories
-from smore.device import resolve_device
 from smore.errors import DivergenceError
 from smore.model import SMORE
+from smore.runtime import resolve_device
 from smore.settings import Settings
+from smore.training import assemble, prepare
 from smore.training import train as run_recipe
-from smore.training.preparation import assemble, prepare
 from smore_paper import datasets
 from smore_paper.measuring.fresh_process import alone, memory_rise
 from smore_paper.tables.ledger import Ledger, Measure, Row, Run

@@ -15,8 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from smore.data import Trajectories
-from smore.plotting.fields import draw_field
-from smore.plotting.panels import save_figure
+from smore.plotting import draw_field, save_figure
 from smore_paper import datasets
 from smore_paper.tables.kept_snapshot import SNAPSHOT
 from smore_paper.tables.ledger import Row, read_rows

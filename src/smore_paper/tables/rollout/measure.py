@@ -18,16 +18,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data import Trajectories
-from smore.data.normalization import channel_moments
-from smore.device import resolve_device
+from smore.data import Trajectories, channel_moments
 from smore.errors import SettingsError
 from smore.evaluation import Evaluation, evaluate_fields
 from smore.inference import FitMethod
 from smore.model import SMORE
+from smore.runtime import resolve_device
 from smore.settings import Settings
-from smore.training.checkpoints import checkpoint_files
-from smore.training.preparation import prepare
+from smore.training import checkpoint_files, prepare
 from smore_paper import datasets
 from smore_paper.baselines.base import Baseline
 from smore_paper.baselines.dino import DINo, seconds_per_epoch

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from smore.data import Trajectories
 from smore.inference import FitMethod
-from smore.plotting.panels import save_figure
+from smore.plotting import save_figure
 from smore_paper import datasets
 from smore_paper.tables.kept_snapshot import SNAPSHOT
 from smore_paper.tables.rollout.draw import SHOWN, channel_values, draw_panel

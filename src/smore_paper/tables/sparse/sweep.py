@@ -17,11 +17,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from smore.analysis import plan_sensors
 from smore.data import Mesh, Trajectories
 from smore.errors import DataError, DivergenceError, SettingsError
-from smore.inference import FitMethod
-from smore.inference.observability import observability
-from smore.inference.sensor_plan import plan_sensors
+from smore.inference import FitMethod, observability
 from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper.claims import SPARSE_CLAIMS

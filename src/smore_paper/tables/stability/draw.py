@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from smore.plotting.panels import save_figure
+from smore.plotting import save_figure
 from smore_paper.claims import STABILITY_CLAIMS, STABILITY_DIMS
 from smore_paper.page.markdown import epochs_of
 from smore_paper.tables.ledger import Row, read_rows

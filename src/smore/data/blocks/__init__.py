@@ -1,0 +1,1 @@
+"""What the engine works on: some points, and every snapshot known there."""

@@ -1,0 +1,210 @@
+"""From fields in a file to columns in a scratch file, in one pass.
+
+Files hold snapshots; training asks for points, all snapshots of some at a time, again and again.
+Reading a file that way would read it whole for every few points. So it is copied once, transposed,
+and what has to be known of all values before work begins is found on the way: whether they are
+finite, their moments, and a checksum.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.data.fields.column_store import ColumnStore
+from smore.data.fields.column_sums import ColumnSums, point_keys
+from smore.data.fields.file_fields import PIECE_BYTES, FileFields, computed, grouped, pieces
+from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
+from smore.data.fields.scratch_fields import FieldStore, StoredFields
+from smore.data.mesh import Mesh
+from smore.data.trajectories import Trajectories
+from smore.data.validation import told_value
+from smore.errors import DataError
+from smore.runtime import ProgressLine, pace
+
+if TYPE_CHECKING:
+    from dask.array import Array
+
+IN_MEMORY = "read the data into memory (Trajectories.load, or a larger bound: --memory)"
+
+
+def stored(
+    trajectories: Trajectories,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    show_progress: bool = False,
+) -> Trajectories:
+    """`trajectories` with fields that were in a file in a scratch file; others as they are.
+
+    Args:
+        trajectories: any.
+        folder: of the scratch file, see `ColumnStore`.
+        show_progress: whether to show a progress line.
+
+    Raises:
+        DataError: values that are not finite, or missing in some snapshots only; sequences on
+            different points; a disk that is full.
+    """
+    if not any(isinstance(sequence.source, FileFields) for sequence in trajectories):
+        return trajectories
+    copy = _Copy(trajectories, _one_mesh(trajectories))
+    store = copy.run(folder, show_progress)
+    sequences, start = [], 0
+    for sequence in trajectories:
+        shape = sequence.source.shape[:2]
+        index = start + np.arange(np.prod(shape)).reshape(shape)
+        sequences.append(replace(sequence, source=StoredFields(store, index)))
+        start += index.size
+    return replace(trajectories, sequences=tuple(sequences))
+
+
+def _one_mesh(trajectories: Trajectories) -> Mesh:
+    meshes = trajectories.meshes
+    if len(meshes) > 1:
+        raise DataError(
+            f"data that stay in their file must have the same points in all sequences, these have "
+            f"{len(meshes)} different meshes; {IN_MEMORY}"
+        )
+    return meshes[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """Which snapshot and channel a column holds."""
+
+    sequence: int
+    time: int
+    channel: int
+
+
+class _Copy:
+    """One pass over all fields, as rows (columns, points of the mesh)."""
+
+    def __init__(self, trajectories: Trajectories, mesh: Mesh) -> None:
+        import dask.array as da
+
+        self.trajectories, self.mesh = trajectories, mesh
+        self.sources = [
+            sequence.source for sequence in trajectories if isinstance(sequence.source, FileFields)
+        ]
+        assert len(self.sources) == len(trajectories), "some fields were copied already"
+        self.rows: Array = da.concatenate([source.rows for source in self.sources])
+        self.names = [
+            _Row(number, time, channel)
+            for number, source in enumerate(self.sources)
+            for time, channel in np.ndindex(source.shape[:2])
+        ]
+        self.masked = any(source.missing == "mask" for source in self.sources)
+
+    def run(self, folder: str | os.PathLike[str] | None, show_progress: bool) -> FieldStore:
+        seen = self._seen_points() if self.masked else None
+        num_columns, num_points = self.rows.shape
+        count = num_points if seen is None else int(seen.sum())
+        columns = ColumnStore(count, num_columns, folder)
+        store = FieldStore(
+            columns, np.zeros(num_columns), ColumnSums(num_columns), seen, self.rows.dtype
+        )
+        total, done = int(self.rows.nbytes), 0
+        with ProgressLine("reading, MB", total >> 20, shown=show_progress) as line:
+            for rows, points in pieces(self.rows):
+                values = computed(self.rows[rows, points])
+                place = points.start if seen is None else int(seen[: points.start].sum())
+                for part in _tiles(points, columns.tile):
+                    here = slice(part.start - points.start, part.stop - points.start)
+                    place += self._keep(store, rows.start, part, values[:, here], place)
+                done += values.nbytes
+                line.update(done >> 20, pace(done // values.itemsize, line.seconds, "values"))
+        return store
+
+    def _keep(
+        self, store: FieldStore, column: int, points: slice, values: NDArray, place: int
+    ) -> int:
+        """Check and write values (columns, points of the mesh), from `place` of the store on.
+
+        Returns:
+            How many points were written.
+        """
+        numbers = np.arange(points.start, points.stop)
+        if store.seen is not None:
+            here = store.seen[points]
+            self._require_missing(column, numbers[~here], values[:, ~here])
+            values, numbers = values[:, here], numbers[here]
+        if not len(numbers):
+            return 0
+        self._require_finite(column, numbers, values)
+        rows = slice(column, column + len(values))
+        if store.dtype != np.float32:
+            # Far from zero single precision would lose what varies.
+            fresh = store.sums.count[rows] == 0
+            store.origin[rows] = np.where(fresh, values.mean(axis=1), store.origin[rows])
+        store.sums.add(column, values, point_keys(numbers))
+        store.columns.write(column, place, values - store.origin[rows, None].astype(values.dtype))
+        return len(numbers)
+
+    def _seen_points(self) -> NDArray[np.bool_] | None:
+        """Where the first snapshot is observed; None for everywhere."""
+        num_channels = self.sources[0].shape[1]
+        seen = np.empty(self.mesh.num_points, dtype=bool)
+        first = self.rows[:num_channels]
+        for points in grouped(first.chunks[1], PIECE_BYTES // (first.itemsize * num_channels)):
+            known = ~np.isnan(computed(first[:, points]))
+            seen[points] = known[0]
+            if (known != known[0]).any():
+                channel, place = np.argwhere(known != known[0])[0]
+                self._refuse_gap(int(channel), points.start + int(place))
+        if not seen.any():
+            raise DataError(
+                "the first snapshot has no observed value at all, every one is NaN; leave it out"
+            )
+        return None if seen.all() else seen
+
+    def _require_finite(self, column: int, points: NDArray, values: NDArray) -> None:
+        if certainly_values(values):
+            return
+        marked = fill_values(values)
+        bad = marked | ~np.isfinite(values)
+        if not bad.any():
+            return
+        row, place = np.argwhere(bad)[0]
+        if self.masked and np.isnan(values[row, place]):
+            self._refuse_gap(column + row, points[place])
+        remedy = REPLACING if marked[row, place] else "correct the data"
+        if np.isnan(values[row, place]):
+            remedy += f", or {MASKING}"
+        name = self.trajectories.channels[self.names[column + row].channel].name
+        raise DataError(
+            f"'{name}' must be a finite value, is {values[row, place]:g} "
+            f"{self._told(column + row, points[place])}; at least {bad.sum()} such values; {remedy}"
+        )
+
+    def _require_missing(self, column: int, points: NDArray, values: NDArray) -> None:
+        known = ~np.isnan(values)
+        if known.any():
+            row, place = np.argwhere(known)[0]
+            self._refuse_gap(column + row, points[place])
+
+    def _refuse_gap(self, column: int, point: int) -> NoReturn:
+        name = self.trajectories.channels[self.names[column].channel].name
+        raise DataError(
+            f"in data that stay in their file the same points must be missing in all snapshots and "
+            f"channels; '{name}' differs from the first snapshot {self._told(column, point)}; "
+            f"{IN_MEMORY}"
+        )
+
+    def _told(self, column: int, point: int) -> str:
+        row = self.names[column]
+        sequence, source = self.trajectories.sequences[row.sequence], self.sources[row.sequence]
+        index = (row.time, row.channel, int(point))
+        return told_value(self.trajectories, sequence, source.number, index, source.first)
+
+
+def _tiles(points: slice, size: int) -> Iterator[slice]:
+    """A range of points, cut at the multiples of `size`."""
+    cuts = range((points.start // size + 1) * size, points.stop, size)
+    for start, stop in zip([points.start, *cuts], [*cuts, points.stop], strict=True):
+        yield slice(start, stop)

@@ -1,0 +1,1 @@
+"""From files, datasets, arrays and tables to trajectories, and back to files."""

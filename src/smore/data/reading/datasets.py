@@ -1,0 +1,247 @@
+"""Trajectories from xarray datasets."""
+
+from __future__ import annotations
+
+from collections import abc
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from smore.data.fields.file_fields import FileFields, lazy_fields
+from smore.data.mesh import Mesh, shared_meshes
+from smore.data.quadrature import default_cells
+from smore.data.reading.layout import TIME_NAMES, Layout, find_layout
+from smore.data.sequence import Sequence
+from smore.data.space import SPHERE_UNITS, Channel, Clock, Geometry, Space
+from smore.data.trajectories import Missing, Trajectories
+from smore.data.validation import make_space, require_real, require_some, validated
+from smore.errors import DataError
+
+TRAJECTORY = "trajectory"
+
+
+def read_datasets(
+    datasets: list[xr.Dataset],
+    channels: abc.Sequence[str] | None,
+    missing: Missing,
+    geometry: Geometry | None,
+    coordinate_names: abc.Sequence[str] | None,
+) -> Trajectories:
+    """See `Trajectories.from_xarray`."""
+    require_some(len(datasets), "dataset")
+    for dataset in datasets:
+        if not isinstance(dataset, xr.Dataset):
+            raise DataError(
+                f"expected an xarray Dataset or a list of them, got {type(dataset).__name__}; name "
+                "a single array and make it one: array.to_dataset(name='u')"
+            )
+    parts: list[Trajectories] = []
+    for dataset in datasets:
+        layout = find_layout(dataset, channels, geometry, coordinate_names)
+        parts.append(_read(dataset, layout, parts[0].clock if parts else None))
+    return validated(parts[0] if len(parts) == 1 else _joined(parts), missing)
+
+
+def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None) -> Trajectories:
+    """What one dataset holds, before any number is looked at."""
+    space = _space(dataset, layout)
+    fields = _fields(dataset, layout)
+    clock, times = _times(dataset, layout, clock)
+    meshes = _meshes(dataset, layout, space)
+    sequences = tuple(
+        Sequence(when, _unpadded_fields(values, len(when), mesh.num_points), mesh)
+        for when, values, mesh in zip(times, fields, meshes, strict=True)
+    )
+    return Trajectories(
+        sequences, _channels(dataset, layout), space, clock, _groups(dataset, layout)
+    )
+
+
+def _channels(dataset: xr.Dataset, layout: Layout) -> tuple[Channel, ...]:
+    attributes = [(name, dataset[name].attrs) for name in layout.channels]
+    return tuple(
+        Channel(
+            name=name,
+            units=str(attrs.get("units", "")),
+            long_name=str(attrs.get("long_name", "")),
+        )
+        for name, attrs in attributes
+    )
+
+
+def _space(dataset: xr.Dataset, layout: Layout) -> Space:
+    default = SPHERE_UNITS if layout.geometry == "sphere" else ("",) * len(layout.coordinates)
+    units = [
+        str(dataset[name].attrs.get("units", "")) or usual
+        for name, usual in zip(layout.coordinates, default, strict=False)
+    ]
+    return make_space(layout.coordinates, units, layout.geometry)
+
+
+def _fields(dataset: xr.Dataset, layout: Layout) -> NDArray[np.floating] | list[FileFields]:
+    """(times, channels, points) of every sequence.
+
+    In memory it is a view of the dataset where one channel allows it; variables that are not in
+    memory stay where they are.
+    """
+    dims = [name for name in (layout.sequence, layout.time, *layout.space) if name is not None]
+    num_sequences, num_times = _num_sequences(dataset, layout), dataset.sizes.get(layout.time, 1)
+    dtype = np.result_type(*(require_real(dataset[name].dtype, name) for name in layout.channels))
+    variables = [dataset.variables[name].transpose(*dims) for name in layout.channels]
+    shape = (num_sequences, num_times, *(dataset.sizes[name] for name in layout.space))
+    if any(variable.chunks is not None for variable in variables):
+        return lazy_fields(variables, shape, dtype)
+
+    def channel(variable: xr.Variable) -> NDArray[np.floating]:
+        return variable.values.reshape(num_sequences, num_times, -1)
+
+    if len(variables) == 1:
+        return channel(variables[0]).astype(dtype, copy=False)[:, :, None]
+    num_points = int(np.prod(shape[2:]))
+    fields = np.empty((num_sequences, num_times, len(variables), num_points), dtype)
+    for number, variable in enumerate(variables):
+        fields[:, :, number] = channel(variable)
+    return fields
+
+
+def _times(
+    dataset: xr.Dataset, layout: Layout, clock: Clock | None
+) -> tuple[Clock, list[NDArray[np.float64]]]:
+    """The clock (the given one, if any) and the times (times,) of each sequence, unpadded."""
+    variable = _time_variable(dataset, layout)
+    dims = [name for name in (layout.sequence, layout.time) if name in variable.dims]
+    values, units = variable.transpose(*dims).values, str(variable.attrs.get("units", ""))
+    if clock is None:
+        clock, times = Clock.from_values(values, units)
+    else:
+        times = clock.to_numbers(values)
+        if clock.kind == "number" and units != clock.units:
+            raise DataError(
+                f"all datasets must have times in the same units, got '{clock.units}' and '{units}'"
+            )
+    times = times.reshape(-1, dataset.sizes.get(layout.time, 1))
+    if layout.sequence in variable.dims:
+        return clock, [each[: _unpadded(~np.isnan(each))] for each in times]
+    return clock, [times[0]] * _num_sequences(dataset, layout)
+
+
+def _time_variable(dataset: xr.Dataset, layout: Layout) -> xr.Variable:
+    allowed = {layout.sequence, layout.time}
+    for name in TIME_NAMES:
+        if name in dataset.variables and set(dataset[name].dims) <= allowed:
+            variable = dataset.variables[name]
+            if layout.time is None or layout.time in variable.dims:
+                return variable
+    if layout.time is None:
+        return xr.Variable((), 0.0)
+    raise DataError(
+        f"nothing says when the snapshots along dimension '{layout.time}' are; add times with "
+        f"dataset.assign_coords({layout.time}=...)"
+    )
+
+
+def _meshes(dataset: xr.Dataset, layout: Layout, space: Space) -> list[Mesh]:
+    """The mesh of each sequence, unpadded."""
+    columns = [_over_space(dataset, layout, name) for name in layout.coordinates]
+    measure = None if layout.weights is None else _over_space(dataset, layout, layout.weights)
+    coordinate_dims = tuple(along for along, _ in columns)
+    shape = tuple(dataset.sizes[name] for name in layout.space)
+
+    def mesh(number: int) -> Mesh:
+        axes = [values[number % len(values)] for _, values in columns]
+        size = shape
+        if len(shape) == 1:  # the end may be padding
+            length = _unpadded(~np.all([np.isnan(axis) for axis in axes], axis=0))
+            require_some(length, f"point in sequence {number}")
+            axes, size = [_shortened(axis, length) for axis in axes], (length,)
+        if measure is None:
+            cells = default_cells(tuple(axes), layout.space, size, coordinate_dims, space.geometry)
+        else:
+            along, values = measure
+            cells = ((along, _shortened(values[number % len(values)], size[0])),)
+        return Mesh(tuple(axes), cells, layout.space, size, coordinate_dims)
+
+    parts = columns if measure is None else [*columns, measure]
+    if all(len(values) == 1 for _, values in parts):
+        return [mesh(0)] * _num_sequences(dataset, layout)
+    return shared_meshes(mesh(number) for number in range(_num_sequences(dataset, layout)))
+
+
+def _over_space(
+    dataset: xr.Dataset, layout: Layout, name: str
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The dimensions of space along which a variable varies, and its values over these.
+
+    (sequences, ...), or (1, ...) when the same for all.
+    """
+    variable = dataset.variables[name]
+    require_real(variable.dtype, f"'{name}'")
+    along = tuple(str(dim) for dim in variable.dims if dim in layout.space)
+    if layout.sequence in variable.dims:
+        return along, variable.transpose(layout.sequence, *along).values.astype(np.float64)
+    return along, variable.values.astype(np.float64)[None]
+
+
+def _groups(dataset: xr.Dataset, layout: Layout) -> tuple[int, ...]:
+    """From `trajectory(sequence)`, as numbers; each sequence on its own when there is none."""
+    count = _num_sequences(dataset, layout)
+    if TRAJECTORY not in dataset.variables or dataset[TRAJECTORY].dims not in (
+        (),
+        (layout.sequence,),
+    ):
+        return tuple(range(count))
+    labels = np.broadcast_to(dataset[TRAJECTORY].values, count)  # one label may be for all
+    if labels.dtype.kind not in "iu":
+        _, labels = np.unique(labels.astype(str), return_inverse=True)
+    return tuple(labels.tolist())
+
+
+def _joined(parts: list[Trajectories]) -> Trajectories:
+    """One after the other; trajectories of different datasets are different."""
+    first = parts[0]
+    groups: list[int] = []
+    for number, part in enumerate(parts):
+        for ours, theirs, what in (
+            (first.channels, part.channels, "channels"),
+            (first.space, part.space, "coordinates"),
+        ):
+            if ours != theirs:
+                raise DataError(
+                    f"all datasets must have the same {what}, dataset 0 has {ours} and dataset "
+                    f"{number} has {theirs}"
+                )
+        offset = max(groups) + 1 - min(part.groups) if groups else 0
+        groups += [group + offset for group in part.groups]
+    sequences = [sequence for part in parts for sequence in part]
+    meshes = shared_meshes(sequence.mesh for sequence in sequences)
+    return Trajectories(
+        tuple(map(Sequence.on, sequences, meshes)),
+        first.channels,
+        first.space,
+        first.clock,
+        tuple(groups),
+    )
+
+
+def _num_sequences(dataset: xr.Dataset, layout: Layout) -> int:
+    return 1 if layout.sequence is None else dataset.sizes[layout.sequence]
+
+
+def _unpadded_fields(
+    values: NDArray[np.floating] | FileFields, num_times: int, num_points: int
+) -> NDArray[np.floating] | FileFields:
+    if isinstance(values, FileFields):
+        return replace(values, array=values.array[:num_times, :, :num_points])
+    return values[:num_times, :, :num_points]
+
+
+def _shortened(axis: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """The start of an axis; a value that is the same along it stays as it is."""
+    return axis[:length] if axis.ndim else axis
+
+
+def _unpadded(present: NDArray[np.bool_]) -> int:
+    """Length up to the last entry that is there."""
+    return int(np.max(np.flatnonzero(present), initial=-1)) + 1

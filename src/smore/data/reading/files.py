@@ -1,0 +1,162 @@
+"""NetCDF and Zarr files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from os import PathLike
+from pathlib import Path
+
+import xarray as xr
+from pydantic import ByteSize
+
+from smore.data.reading.layout import SEQUENCE, TIME_NAMES
+from smore.errors import DataError, unwritable
+
+NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
+ZARR_SUFFIX = ".zarr"
+CSV_SUFFIX = ".csv"  # observations only
+
+# What a NetCDF file takes beside its values, at most: so much for itself and for each variable.
+HEADER_BYTES = 2**14
+VARIABLE_BYTES = 2**12
+
+
+@contextmanager
+def open_dataset(path: str | PathLike[str]) -> Iterator[xr.Dataset]:
+    """The dataset in a file, whose values are read when they are needed.
+
+    Raises:
+        DataError: there is no such file, or it is not NetCDF or Zarr.
+    """
+    with _opened(path) as dataset:
+        yield dataset
+
+
+def open_lazily(path: str | PathLike[str]) -> xr.Dataset:
+    """The dataset in a file, as dask arrays that keep the file open while they are used.
+
+    Their chunks are those of the file; what has none is read a snapshot at a time.
+
+    Raises:
+        DataError: as `open_dataset`.
+    """
+    dataset = _opened(path)
+    large = {name: variable for name, variable in dataset.data_vars.items() if variable.ndim > 1}
+    return dataset.assign({name: each.chunk(_chunks(each)) for name, each in large.items()})
+
+
+def fields_bytes(path: str | PathLike[str]) -> int:
+    """What the data variables of a file take in memory.
+
+    Raises:
+        DataError: as `open_dataset`.
+    """
+    with _opened(path) as dataset:
+        return sum(variable.nbytes for variable in dataset.data_vars.values())
+
+
+def _chunks(variable: xr.DataArray) -> dict[Hashable, int]:
+    preferred = variable.encoding.get("preferred_chunks")
+    if preferred:
+        return dict(preferred)
+    return {dim: 1 for dim in (SEQUENCE, *TIME_NAMES) if dim in variable.dims}
+
+
+def _opened(path: str | PathLike[str]) -> xr.Dataset:
+    path = require_data_format(path)
+    if not path.exists():
+        raise DataError(f"there is no file {path}")
+    try:
+        if path.suffix == ZARR_SUFFIX:
+            return xr.open_zarr(path, consolidated=False, chunks=None)
+        # No engine by name: classic NetCDF 3 files end in .nc too, and xarray can tell.
+        return xr.open_dataset(path, cache=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"cannot read {path} as NetCDF or Zarr: {error}") from error
+
+
+def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
+    """Write a file that is either complete or not there; an older one is replaced at the end.
+
+    What is not in memory is made and written chunk by chunk.
+
+    Raises:
+        DataError: it cannot be written; an older file is still there.
+    """
+    path = require_data_format(path)
+    unfinished = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _one_chunk_at_a_time(dataset):
+            if path.suffix == ZARR_SUFFIX:
+                dataset.to_zarr(unfinished, consolidated=False)
+            else:
+                _require_room(dataset, path)
+                dataset.to_netcdf(unfinished, engine="h5netcdf")
+                _sync(unfinished)
+        _replace(unfinished, path)
+    except OSError as error:
+        raise DataError(unwritable(path, error)) from error
+    finally:
+        _remove(unfinished)
+
+
+def _require_room(dataset: xr.Dataset, path: Path) -> None:
+    """Refuse a disk that will be full: the HDF5 library does not survive that."""
+    needed = dataset.nbytes + HEADER_BYTES + VARIABLE_BYTES * len(dataset.variables)
+    free = shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise DataError(
+            f"{path} cannot be written: it takes {ByteSize(needed).human_readable()}, and "
+            f"{ByteSize(free).human_readable()} are free there; make room or choose another place"
+        )
+
+
+def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:
+    """Bounds the memory of writing what is not in memory."""
+    if all(variable.chunks is None for variable in dataset.variables.values()):
+        return nullcontext()
+    import dask
+
+    return dask.config.set(scheduler="synchronous")
+
+
+def require_data_format(path: str | PathLike[str]) -> Path:
+    """Refuse a file name that is neither NetCDF nor Zarr, before any work is done."""
+    path = Path(path)
+    if path.suffix not in (*NETCDF_SUFFIXES, ZARR_SUFFIX):
+        known = ", ".join((*NETCDF_SUFFIXES, ZARR_SUFFIX))
+        raise DataError(f"expected a file name ending in {known}, got {path}")
+    return path
+
+
+def _replace(new: Path, path: Path) -> None:
+    """Put `new` in the place of `path`; a directory cannot be renamed over another one."""
+    if path.is_dir():
+        old = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
+        path.rename(old)
+        new.rename(path)
+        shutil.rmtree(old)
+    else:
+        new.replace(path)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # the first failure is the one to tell about
+        path.unlink()
+    # Threads that write chunks of a Zarr file outlive the failure of one of them for a moment.
+    for _ in range(50):
+        if not path.is_dir():
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        time.sleep(0.1)

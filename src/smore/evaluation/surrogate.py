@@ -1,0 +1,42 @@
+"""Forecasts of a surrogate from first snapshots, scored against what followed."""
+
+from __future__ import annotations
+
+import torch
+
+from smore.data import Timeline, Trajectories, stored
+from smore.errors import DataError
+from smore.evaluation.evaluation import Evaluation, evaluate_latents
+from smore.inference import FitMethod
+from smore.surrogate import Noise, Surrogate, advance, inferred
+
+
+def evaluate_surrogate(
+    surrogate: Surrogate,
+    trajectories: Trajectories,
+    observations: Trajectories,
+    method: FitMethod,
+    noise: Noise = None,
+) -> Evaluation:
+    """Forecast every sequence from `observations` of its first snapshot and score the rest."""
+    description = surrogate.description
+    truth = stored(surrogate.aligned(trajectories))
+    known = truth if observations is trajectories else observations  # copied once
+    timeline = Timeline.of(truth, 1.0)
+    state, _ = inferred(surrogate, known, method, noise)
+    starts = torch.tensor([sequence.times[0] for sequence in truth])
+    if not torch.equal(starts, state.times):
+        raise DataError("the observations are not of the time of each first snapshot")
+    forecast = timeline.scatter(advance(surrogate, state, timeline.steps.numpy()))
+    return evaluate_latents(
+        surrogate.decoder,
+        surrogate.blocks(truth),
+        forecast,
+        surrogate.prior.mean.view(forecast.shape[1:]).to(forecast),
+        truth,
+        timeline,
+        scale=torch.tensor(description.normalization.scale, dtype=torch.float64),
+        variance=torch.tensor(description.training_variance, dtype=torch.float64),
+        horizon=description.horizon,
+        chunk_size=description.settings.chunk_size,
+    )

@@ -1,0 +1,13 @@
+"""Models and checkpoints on disk: one safetensors file each, checked before it is believed."""
+
+from smore.model_file.container import CHECKPOINT, load_file, require_writable, save_file
+from smore.model_file.surrogate_file import load_surrogate, save_surrogate
+
+__all__ = [
+    "CHECKPOINT",
+    "load_file",
+    "load_surrogate",
+    "require_writable",
+    "save_file",
+    "save_surrogate",
+]

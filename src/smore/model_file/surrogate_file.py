@@ -1,0 +1,175 @@
+"""A surrogate in one file: tensors, and what they mean."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import Tensor
+
+from smore.data import Mesh
+from smore.dynamics import StepError
+from smore.errors import ModelFileError
+from smore.inference import LatentPrior, ModelError
+from smore.model_file.container import load_file, save_file
+from smore.model_file.tensors import (
+    DECODER,
+    DYNAMICS,
+    PRIOR,
+    SEEN,
+    hollow_networks,
+    named_part,
+    num_priors,
+)
+from smore.settings import RETIRED
+from smore.stability import Certificate, Claims
+from smore.surrogate import Description, Surrogate
+
+# What pydantic may allocate for each letter that is wrong is a hundred times as much.
+LONGEST_TEXT = 2**19
+
+
+class StoredText(BaseModel):
+    """What a model file says in words and numbers, beside its tensors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    description: Description
+    claims: Claims
+
+    @classmethod
+    def of(cls, text: str) -> StoredText:
+        """What JSON says, even if it is made to do harm.
+
+        Raises:
+            ValueError: too long, no JSON, nested too deeply, or something else.
+        """
+        if len(text) > LONGEST_TEXT:
+            raise ValueError(f"a description of {len(text)} letters, at most {LONGEST_TEXT} fit")
+        try:
+            told = json.loads(text)
+        except RecursionError:
+            raise ValueError("a description that is nested too deeply") from None
+        _forget_retired(told)
+        # Not from JSON directly: pydantic would copy what is wrong for every fault it finds.
+        return cls.model_validate(told)
+
+
+def _forget_retired(told: Any) -> None:
+    """Leave out settings of earlier versions whose value is all that there is now."""
+    match told:
+        case {"description": {"settings": dict(settings)}}:
+            for name, value in RETIRED.items():
+                if settings.get(name) == value:
+                    del settings[name]
+
+
+def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
+    """Write everything to one file."""
+    tensors = _named(DECODER, surrogate.decoder.state_dict())
+    tensors |= _named(DYNAMICS, surrogate.dynamics.state_dict())
+    for number, prior in enumerate(surrogate.priors):
+        parts = {"mean": prior.mean, "factor": prior.factor}
+        if prior.count is not None:
+            parts["count"] = torch.tensor(prior.count)
+        tensors |= _named(f"{PRIOR}{number}.", parts)
+    error, certificate, mesh = surrogate.error, surrogate.certificate, surrogate.mesh
+    tensors |= {
+        "error.floor": error.floor,
+        "error.share": error.share,
+        "error.step": error.step.factor,
+        "error.correlation": torch.tensor(error.step.correlation, dtype=torch.float64),
+        "certificate.centre": torch.tensor(certificate.centre),
+        "certificate.factor": torch.tensor(certificate.factor),
+    }
+    if mesh is not None:
+        tensors |= {
+            "mesh.coords": torch.tensor(mesh.coords),
+            "mesh.weights": torch.tensor(mesh.weights),
+        }
+    if surrogate.seen is not None:
+        tensors[SEEN] = torch.tensor(surrogate.seen, dtype=torch.uint8)
+    text = StoredText(description=surrogate.description, claims=certificate.claims)
+    save_file(path, tensors, text.model_dump_json())
+
+
+def load_surrogate(path: str | os.PathLike[str], device: torch.device) -> Surrogate:
+    """Read what `save_surrogate` wrote.
+
+    Raises:
+        ModelFileError: the file is damaged, or not a model.
+    """
+    tensors, text = load_file(path)
+    try:
+        surrogate = _surrogate(tensors, StoredText.of(text))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        reason = ": ".join([".".join(map(str, first["loc"])), first["msg"]])
+    except (RuntimeError, ValueError) as error:  # of torch, for an impossible shape
+        reason = str(error).splitlines()[0]
+    else:
+        surrogate.decoder.to(device)
+        return surrogate
+    # What is wrong may have been written to confuse a terminal.
+    reason = "".join(letter if letter.isprintable() else "?" for letter in reason)
+    raise ModelFileError(
+        f"{path} does not describe a model of this version of smore ({reason[:500]}); fit it again"
+    )
+
+
+def _surrogate(tensors: dict[str, Tensor], stored: StoredText) -> Surrogate:
+    description = stored.description
+    decoder, dynamics = hollow_networks(tensors, description)
+    decoder.load_state_dict(named_part(DECODER, tensors), assign=True)
+    dynamics.load_state_dict(named_part(DYNAMICS, tensors), assign=True)
+    return Surrogate(
+        decoder,
+        dynamics,
+        _priors(tensors),
+        _error(tensors, description),
+        description,
+        _mesh(tensors, description),
+        tensors[SEEN].bool().numpy() if SEEN in tensors else None,
+        Certificate(
+            stored.claims,
+            tensors["certificate.centre"].numpy(),
+            tensors["certificate.factor"].numpy(),
+        ),
+    )
+
+
+def _priors(tensors: dict[str, Tensor]) -> tuple[LatentPrior, ...]:
+    parts = [named_part(f"{PRIOR}{number}.", tensors) for number in range(num_priors(tensors))]
+    return tuple(
+        LatentPrior(part["mean"], part["factor"], int(part["count"]) if "count" in part else None)
+        for part in parts
+    )
+
+
+def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
+    assert description.settings.time_scale is not None
+    step = StepError(
+        tensors["error.step"],
+        float(tensors["error.correlation"]),
+        description.time_step / description.settings.time_scale,
+    )
+    return ModelError(tensors["error.floor"], tensors["error.share"], step)
+
+
+def _mesh(tensors: dict[str, Tensor], description: Description) -> Mesh | None:
+    if description.mesh is None:
+        return None
+    return Mesh.of(
+        tensors["mesh.coords"].numpy(),
+        tensors["mesh.weights"].numpy(),
+        description.mesh.dims,
+        description.mesh.shape,
+        description.mesh.coordinate_dims,
+    )
+
+
+def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {prefix + name: tensor for name, tensor in tensors.items()}

@@ -1,0 +1,129 @@
+"""Which tensors a model consists of, compared with those in a file before anything is built.
+
+A file may be forged, its checksum included: settings that ask for gigabytes must not get them, and
+whatever does not fit is told by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from smore.decoder import FilterNetwork
+from smore.dynamics import LatentDynamics
+from smore.settings import Settings
+from smore.surrogate import Description, build_decoder, build_dynamics
+
+DECODER, DYNAMICS, PRIOR = "decoder.", "dynamics.", "prior."
+# As bytes: what a forged file has for booleans may be neither true nor false.
+SEEN = "mesh.seen"
+
+_SIZES = ("latent_dim", "hidden_dim", "rank", "dynamics_hidden_dim")
+
+
+class _Expected(NamedTuple):
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{str(self.dtype).removeprefix('torch.')} numbers of shape {self.shape}"
+
+
+def hollow_networks(
+    tensors: Mapping[str, Tensor], description: Description
+) -> tuple[FilterNetwork, LatentDynamics]:
+    """Decoder and dynamics as `description` has them, without memory for their weights.
+
+    Raises:
+        ValueError: `tensors` are other ones than such a model consists of, or hold NaN or infinity.
+    """
+    _require_possible(tensors, description.settings)
+    with torch.device("meta"):
+        decoder = build_decoder(description.settings, description.coordinate_map.decoder_dim)
+        dynamics = build_dynamics(description.settings, len(description.channels)).double()
+    expected = _numbered(DECODER, decoder) | _numbered(DYNAMICS, dynamics)
+    expected |= _expected_beside_networks(tensors, description, dynamics.dim)
+    for name in [*expected, *tensors]:
+        _require_expected(name, tensors.get(name), expected.get(name))
+    return decoder, dynamics
+
+
+def named_part(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin with `prefix`, without it."""
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def num_priors(tensors: Mapping[str, Tensor]) -> int:
+    """How many priors there are among `tensors`."""
+    return sum(name.endswith(".factor") for name in named_part(PRIOR, tensors))
+
+
+def _require_possible(tensors: Mapping[str, Tensor], settings: Settings) -> None:
+    """Refuse sizes so far beyond the tensors that even their shapes would be trouble."""
+    longest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
+    for name in _SIZES:
+        value = getattr(settings, name)
+        if value is not None and value > longest:
+            raise ValueError(f"{name} is {value}, no tensor is that long")
+    if settings.num_hidden > len(tensors):
+        raise ValueError(f"num_hidden is {settings.num_hidden}, there are not that many tensors")
+
+
+def _numbered(prefix: str, network: torch.nn.Module) -> dict[str, _Expected]:
+    return {
+        prefix + name: _Expected(tensor.dtype, tuple(tensor.shape))
+        for name, tensor in network.state_dict().items()
+    }
+
+
+def _expected_beside_networks(
+    tensors: Mapping[str, Tensor], description: Description, dim: int
+) -> dict[str, _Expected]:
+    """Priors, errors, certificate and mesh."""
+
+    def real(*shape: int) -> _Expected:
+        return _Expected(torch.float64, shape)
+
+    num_channels = len(description.channels)
+    expected = {
+        "error.floor": real(num_channels),
+        "error.share": real(num_channels),
+        "error.step": real(dim, dim),
+        "error.correlation": real(),
+        "certificate.centre": real(dim),
+        "certificate.factor": real(dim, dim),
+    }
+    for number in range(max(num_priors(tensors), 1)):
+        expected[f"{PRIOR}{number}.mean"] = real(dim)
+        expected[f"{PRIOR}{number}.factor"] = real(dim, dim)
+        if f"{PRIOR}{number}.count" in tensors:
+            expected[f"{PRIOR}{number}.count"] = _Expected(torch.int64, ())
+    if description.mesh is not None:
+        num_points = description.mesh.num_points
+        expected["mesh.coords"] = real(num_points, description.space.dim)
+        expected["mesh.weights"] = real(num_points)
+        if description.mesh.has_unseen:
+            expected[SEEN] = _Expected(torch.uint8, (num_channels, num_points))
+    return expected
+
+
+def _require_expected(name: str, tensor: Tensor | None, expected: _Expected | None) -> None:
+    if tensor is None:
+        raise ValueError(f"it has no tensor {name!r}, expected {expected}")
+    given = _Expected(tensor.dtype, tuple(tensor.shape))
+    if expected is None:
+        raise ValueError(f"it has a tensor {name!r} that no such model has")
+    if given != expected:
+        raise ValueError(f"tensor {name!r} has {given}, expected {expected}")
+    if tensor.is_floating_point() and tensor.numel():
+        # Both are NaN if any number is; unlike isfinite, this needs no memory.
+        lowest, highest = tensor.aminmax()
+        if not (lowest.isfinite() and highest.isfinite()):
+            raise ValueError(f"tensor {name!r} must be finite, holds NaN or infinity")

@@ -1,0 +1,30 @@
+"""What everything runs on: files, devices, processes, signals, progress."""
+
+from smore.runtime.atomic_file import Bytes, write_atomically
+from smore.runtime.cache_folder import default_root
+from smore.runtime.device import resolve_device, set_threads
+from smore.runtime.distribution import ALONE, Team, common_team, is_leader, team
+from smore.runtime.interruption import StopRequest, stop_requests
+from smore.runtime.progress import Pass, ProgressLine, counted_pass, pace, shown_passes
+from smore.runtime.stored_tuple import StoredTuple
+
+__all__ = [
+    "ALONE",
+    "Bytes",
+    "Pass",
+    "ProgressLine",
+    "StopRequest",
+    "StoredTuple",
+    "Team",
+    "common_team",
+    "counted_pass",
+    "default_root",
+    "is_leader",
+    "pace",
+    "resolve_device",
+    "set_threads",
+    "shown_passes",
+    "stop_requests",
+    "team",
+    "write_atomically",
+]

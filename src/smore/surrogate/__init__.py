@@ -1,0 +1,31 @@
+"""What was learned, as a value; inferring, decoding and forecasting with it."""
+
+from smore.surrogate.advancing import advance, advance_uncertain, iterate
+from smore.surrogate.decoding import decode, decode_departures, deviation
+from smore.surrogate.description import Description, MeshLayout, TrainingRecord
+from smore.surrogate.forecasting import forecast_dataset
+from smore.surrogate.inferring import Noise, infer, inferred, noise_of
+from smore.surrogate.networks import build_decoder, build_dynamics, count_parameters
+from smore.surrogate.surrogate import LEAST_NOISE, Surrogate
+
+__all__ = [
+    "LEAST_NOISE",
+    "Description",
+    "MeshLayout",
+    "Noise",
+    "Surrogate",
+    "TrainingRecord",
+    "advance",
+    "advance_uncertain",
+    "build_decoder",
+    "build_dynamics",
+    "count_parameters",
+    "decode",
+    "decode_departures",
+    "deviation",
+    "forecast_dataset",
+    "infer",
+    "inferred",
+    "iterate",
+    "noise_of",
+]

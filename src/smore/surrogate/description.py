@@ -1,0 +1,137 @@
+"""Everything about a trained model that is not a tensor, as it is stored in its file."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from smore.data import Channel, Clock, CoordinateMap, Normalization, Space
+from smore.runtime import StoredTuple
+from smore.settings import Settings
+
+MOST_STAGES = 5_000
+# An evaluation stage that overflowed is part of a model's history: infinity has to be written.
+STORED = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class TrainingRecord(BaseModel):
+    """What the model was trained on and how that went.
+
+    Of a history with very many stages an even choice is kept: it has to fit into a model file.
+    """
+
+    model_config = STORED
+
+    num_sequences: int
+    num_snapshots: int
+    num_points: int
+    selection: str
+    selected_epoch: int
+    epochs_run: int
+    seconds: float
+    history: StoredTuple[tuple[int, float]]
+    findings: dict[str, float] = {}
+
+    @field_validator("history")
+    @classmethod
+    def _moderate(cls, history: tuple[tuple[int, float], ...]) -> tuple[tuple[int, float], ...]:
+        every = max(1, math.ceil(len(history) / MOST_STAGES))
+        return history[::every]
+
+
+class MeshLayout(BaseModel):
+    """How the stored points of the training mesh form an array.
+
+    Attributes:
+        dims, shape, coordinate_dims: as in `Mesh`.
+        has_unseen: whether a channel was never observed at some of the points; which ones is stored
+            beside them.
+    """
+
+    model_config = STORED
+
+    dims: StoredTuple[str]
+    shape: StoredTuple[int]
+    coordinate_dims: StoredTuple[StoredTuple[str]]
+    has_unseen: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(self.dims) != len(self.shape) or min(self.shape, default=0) < 1:
+            raise ValueError(f"expected a size for each of {self.dims}, got {self.shape}")
+        for names in (self.dims, *self.coordinate_dims):
+            if len(set(names)) != len(names) or not set(names) <= set(self.dims):
+                raise ValueError(f"expected different ones of {self.dims}, got {names}")
+        return self
+
+    @property
+    def num_points(self) -> int:
+        return math.prod(self.shape)
+
+
+class Description(BaseModel):
+    """The meaning of a model's inputs and outputs.
+
+    Attributes:
+        settings: with every choice made.
+        channels, space, clock: names and units of the training data.
+        normalization, coordinate_map: from the user's units to the network's, and back.
+        time_step: median step of the training data, in the data's units.
+        horizon: snapshots in the longest training rollout.
+        residual_variance: per channel, mean squared decoder residual, normalised units.
+        noise_variance: per channel, scatter of training data about the decoder, as fits see it.
+        noise_growth: per channel, how many times larger it is in trajectories that were left out.
+        training_variance: per channel, variance over the training data, the data's units.
+        latent_radius: largest distance of a training latent from their mean.
+        mesh: layout of the training mesh if all sequences shared one.
+    """
+
+    model_config = STORED
+
+    settings: Settings
+    channels: StoredTuple[Channel]
+    space: Space
+    clock: Clock
+    normalization: Normalization
+    coordinate_map: CoordinateMap
+    time_step: float = Field(gt=0, allow_inf_nan=False)
+    horizon: int
+    residual_variance: StoredTuple[float]
+    noise_variance: StoredTuple[float]
+    noise_growth: StoredTuple[float]
+    training_variance: StoredTuple[float]
+    latent_radius: float
+    training: TrainingRecord
+    mesh: MeshLayout | None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        per_channel = {
+            "normalization": self.normalization.shift,
+            "residual_variance": self.residual_variance,
+            "noise_variance": self.noise_variance,
+            "noise_growth": self.noise_growth,
+            "training_variance": self.training_variance,
+        }
+        for name, values in per_channel.items():
+            if len(values) != len(self.channels):
+                raise ValueError(f"{len(values)} numbers of {name}, {len(self.channels)} channels")
+        place = self.coordinate_map
+        if place.kind != self.space.geometry or (
+            place.kind == "box" and place.decoder_dim != self.space.dim
+        ):
+            raise ValueError(f"a coordinate map of {place} in a space of {self.space}")
+        if self.mesh is not None and len(self.mesh.coordinate_dims) != self.space.dim:
+            raise ValueError(f"a mesh of {self.mesh.coordinate_dims} in {self.space}")
+        return self
+
+    @model_validator(mode="after")
+    def _every_choice_made(self) -> Self:
+        needed = ["latent_dim", "hidden_dim", "time_scale"]
+        needed += {"lrlq": ["rank"], "mlp": ["dynamics_hidden_dim"]}.get(self.settings.dynamics, [])
+        for name in needed:
+            if getattr(self.settings, name) is None:
+                raise ValueError(f"the setting {name} was not chosen")
+        return self

@@ -1,0 +1,149 @@
+"""A forecast as users get it: fields and their standard deviations in a Dataset."""
+
+from __future__ import annotations
+
+from collections import abc
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from smore.data import Channel, Clock, Mesh, Sequence, Trajectories
+from smore.errors import DataError
+from smore.inference import LatentState
+from smore.surrogate.advancing import advance, advance_uncertain
+from smore.surrogate.decoding import decode, deviation
+from smore.surrogate.lazy_forecast import Fields, blanked, lazily_decoded, lazy_deviations
+from smore.surrogate.surrogate import Surrogate
+
+
+def forecast_dataset(
+    surrogate: Surrogate,
+    state: LatentState,
+    instants: NDArray[np.float64],
+    meshes: list[Mesh],
+    *,
+    uncertainty: bool,
+    lazy: bool = False,
+) -> xr.Dataset:
+    """Fields at `instants`, each sequence on its mesh; with standard deviations where known.
+
+    NaN at points of the training mesh at which a channel was never observed: whatever the decoder
+    says there, nothing has taught it.
+
+    Args:
+        surrogate: the model.
+        state: the initial states.
+        instants: (times,).
+        meshes: of each state.
+        uncertainty: whether standard deviations are wanted.
+        lazy: see `SMORE.forecast`.
+
+    Raises:
+        DataError: times that cannot be forecast, or a lazy forecast on several meshes.
+    """
+    intervals = _intervals(state.times.numpy(), instants, surrogate.description.clock)
+    channels, covariances = surrogate.description.channels, None
+    if uncertainty and state.covariance is not None:
+        latents, covariances = advance_uncertain(surrogate, state, intervals)
+    else:
+        latents = advance(surrogate, state, intervals)
+    decode = lazily_decoded if lazy else _decoded
+    decoded = decode(surrogate, latents[:, 1:], meshes)
+    fields = _dataset(surrogate, instants, decoded, meshes, channels)
+    if covariances is None:
+        return fields
+    deviate = lazy_deviations if lazy else _deviations
+    deviations = deviate(surrogate, covariances[:, 1:], meshes, state.growth)
+    return _with_deviations(fields, surrogate, instants, deviations, meshes)
+
+
+def _decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:
+    """Fields of latents (states, times, channels, p)."""
+    return [
+        blanked(decode(surrogate, each, mesh), surrogate.seen_on(mesh))
+        for each, mesh in zip(latents, meshes, strict=True)
+    ]
+
+
+def _deviations(
+    surrogate: Surrogate, covariances: Tensor, meshes: list[Mesh], growth: Tensor | None
+) -> list[Fields]:
+    """Standard deviations of covariances (states or 1, times, channels, p, p)."""
+
+    def deviate(each: Tensor, mesh: Mesh) -> NDArray[np.float32]:
+        return blanked(deviation(surrogate, each, mesh, growth), surrogate.seen_on(mesh))
+
+    if len(covariances) == 1 and all(mesh is meshes[0] for mesh in meshes):
+        return [deviate(covariances[0], meshes[0])] * len(meshes)
+    each = covariances.expand(len(meshes), *covariances.shape[1:])
+    return [deviate(*pair) for pair in zip(each, meshes, strict=True)]
+
+
+def _with_deviations(
+    fields: xr.Dataset,
+    surrogate: Surrogate,
+    instants: NDArray[np.float64],
+    found: list[Fields],
+    meshes: list[Mesh],
+) -> xr.Dataset:
+    """`fields` with a variable `u_std` for every channel `u`, which names it by CF conventions."""
+    channels = surrogate.description.channels
+    names = {channel.name: f"{channel.name}_std" for channel in channels}
+    for channel, name in names.items():
+        if name in fields.variables:
+            raise DataError(
+                f"'{name}' is what the standard deviation of '{channel}' would be called, and is "
+                "there already; forecast with uncertainty=False"
+            )
+        fields[channel].attrs["ancillary_variables"] = name
+    told = [
+        Channel(
+            name=names[channel.name],
+            units=channel.units,
+            long_name=f"standard deviation of {channel.name}",
+        )
+        for channel in channels
+    ]
+    deviations = _dataset(surrogate, instants, found, meshes, told)
+    return fields.assign({name: deviations[name].variable for name in names.values()})
+
+
+def _dataset(
+    surrogate: Surrogate,
+    instants: NDArray[np.float64],
+    fields: list[Fields],
+    meshes: list[Mesh],
+    channels: abc.Sequence[Channel],
+) -> xr.Dataset:
+    return Trajectories(
+        sequences=tuple(
+            Sequence(instants, each, mesh) for each, mesh in zip(fields, meshes, strict=True)
+        ),
+        channels=tuple(channels),
+        space=surrogate.description.space,
+        clock=surrogate.description.clock,
+        groups=tuple(range(len(meshes))),
+    ).to_xarray()
+
+
+def _intervals(
+    starts: NDArray[np.float64], instants: NDArray[np.float64], clock: Clock
+) -> NDArray[np.float64]:
+    """(states, n) times between the states and the instants, none negative."""
+    if (
+        instants.ndim != 1
+        or not len(instants)
+        or not np.isfinite(instants).all()
+        or not (np.diff(instants) > 0).all()
+        or instants[0] < starts.max()
+    ):
+        latest, given = clock.to_values(starts.max()), clock.to_values(instants)
+        raise DataError(
+            f"forecast times must be finite, increase and not lie before the observations (at "
+            f"{latest}), got {', '.join(map(str, given.ravel())) or 'none'}"
+        )
+    return np.diff(
+        np.column_stack([starts, np.broadcast_to(instants, (len(starts), len(instants)))])
+    )

@@ -1,0 +1,103 @@
+"""From observations of one time to states of a surrogate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from smore.data import AnyBlock, Trajectories, stored
+from smore.errors import SettingsError
+from smore.inference import (
+    FitMethod,
+    LatentState,
+    check_observations,
+    estimate_noise,
+    infer_states,
+    normal_equations,
+    observabilities,
+)
+from smore.surrogate.surrogate import Surrogate
+
+Noise = float | Mapping[str, float] | None
+
+
+def infer(
+    surrogate: Surrogate, observations: Trajectories, method: FitMethod, noise: Noise = None
+) -> LatentState:
+    """The states behind the first snapshot of every sequence.
+
+    Args:
+        observations: aligned or not.
+        method: see `infer_states`.
+        noise: standard deviation of the instruments, see `SMORE.infer`.
+    """
+    state, blocks = inferred(surrogate, observations, method, noise)
+    return replace(state, observability=observabilities(surrogate.decoder, blocks))
+
+
+def inferred(
+    surrogate: Surrogate, observations: Trajectories, method: FitMethod, noise: Noise
+) -> tuple[LatentState, list[AnyBlock]]:
+    """The states without their observability, which costs another pass, and what they fit."""
+    settings = surrogate.description.settings
+    first = stored(surrogate.aligned(observations.leading(1)))
+    check_observations(first, surrogate.description.coordinate_map)
+    surrogate.warn_outside(sequence.mesh for sequence in first)
+    told = noise_of(surrogate, noise)  # refused before any work
+    instruments = torch.zeros(len(surrogate.description.channels)) if told is None else told
+    blocks = surrogate.blocks(first)
+    equations = normal_equations(surrogate.decoder, blocks, settings.chunk_size)
+    expected = surrogate.expected_noise + instruments
+    seen, is_seen = estimate_noise(equations, surrogate.least_noise + instruments, expected)
+    state = infer_states(
+        equations,
+        torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
+        method=method,
+        priors=surrogate.priors,
+        noise=seen if told is None else expected,
+        num_steps=settings.final_fit_steps,
+        rate=settings.fit_rate,
+        keeps=settings.fit_keeps,
+    )
+    # New fields may be less unlike the training data than left-out trajectories were; that
+    # they are more unlike cannot be told from noise of the instruments.
+    growth = (seen - instruments) / surrogate.least_noise
+    most = surrogate.expected_noise / surrogate.least_noise
+    state = replace(
+        state,
+        noise_known=is_seen if told is None else is_seen | _told(surrogate, noise),
+        growth=torch.minimum(growth.clamp(min=1), most),
+    )
+    return state, blocks
+
+
+def noise_of(surrogate: Surrogate, noise: Noise) -> Tensor | None:
+    """(channels,) variance of the instruments, normalised units; None to estimate it."""
+    if noise is None:
+        return None
+    names = [channel.name for channel in surrogate.description.channels]
+    given = noise if isinstance(noise, Mapping) else dict.fromkeys(names, noise)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise SettingsError(
+            f"noise was given for {', '.join(unknown)}; the model knows the channels "
+            f"{', '.join(names)}"
+        )
+    for name, value in given.items():
+        if not 0 <= value < math.inf:
+            raise SettingsError(
+                f"the noise of '{name}' is a standard deviation in the data's units, finite "
+                f"and not negative, got {value}"
+            )
+    deviations = torch.tensor([float(given.get(name, 0.0)) for name in names]).double()
+    return (deviations / torch.tensor(surrogate.description.normalization.scale)).square()
+
+
+def _told(surrogate: Surrogate, noise: Noise) -> Tensor:
+    """(channels,) whether the user spoke of the noise of a channel."""
+    names = [channel.name for channel in surrogate.description.channels]
+    return torch.tensor([not isinstance(noise, Mapping) or name in noise for name in names])

@@ -1,0 +1,1 @@
+"""The decoder for given snapshots, and their latents."""

@@ -1,0 +1,1 @@
+"""The dynamics of given latents: in closed form, and by rollouts."""

@@ -1,0 +1,1 @@
+"""What trajectories that a fit did not see say about it."""

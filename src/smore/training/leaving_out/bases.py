@@ -1,0 +1,144 @@
+"""Latents as a decoder would give them that had not seen some of the trajectories.
+
+Cross-validating dynamics on the latents of one decoder is too strict: it was trained on every
+trajectory and has modes for what only one of them does, of which the others cannot know the
+dynamics. A trajectory that is left out must be left out of the basis too. Refitting the decoder
+for every fold would take hours; but a trained one is nearly the best linear basis, and that is a
+small eigenvalue problem in the coordinates of the compressed data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from smore.data import DEFAULT_CHUNK, AnyBlock, Block, Timeline, chunks_together
+from smore.decoder import Decoder
+
+# Snapshots whose errors are looked at point by point, and how many points.
+MOST_SNAPSHOTS = 512
+MOST_POINTS = 2**14
+# Columns are dependent if the energy of what one has beyond the others is less than this share.
+DEPENDENT = 1e-12
+
+
+class LeftOutBases:
+    """Best bases of the trajectories that are not left out.
+
+    Args:
+        block: every training snapshot, on one mesh.
+        compressed: the same, compressed.
+        timeline: which snapshot comes when.
+        latent_dim: p.
+    """
+
+    def __init__(
+        self, block: AnyBlock, compressed: AnyBlock, timeline: Timeline, latent_dim: int
+    ) -> None:
+        self.latent_dim, self.compressed = latent_dim, compressed
+        self.change = orthonormalising(compressed)
+        coordinates = torch.zeros(block.num_columns, self.change.shape[1], dtype=torch.float64)
+        for chunk, small in chunks_together(block, compressed, size=DEFAULT_CHUNK):
+            directions = self._directions(small).to(chunk.values)
+            coordinates += (chunk.values.T @ directions).to("cpu", torch.float64)
+        block.team.add_up(coordinates)
+        self.total_points = block.total_points
+        table = torch.empty(len(block.snapshots), block.num_channels, self.change.shape[1]).double()
+        table[block.snapshots.cpu()] = coordinates.unflatten(0, (-1, block.num_channels))
+        # Per point, as latents in an orthonormal gauge are.
+        self.trajectories = timeline.gather(table) / self.total_points**0.5
+        self.valid = timeline.valid
+
+    def _directions(self, chunk: Block) -> Tensor:
+        """(points, rank) orthonormal directions of the compressed data, at some points."""
+        return chunk.values.to("cpu", torch.float64) @ self.change
+
+    def latents(self, left_out: Tensor) -> Tensor:
+        """(sequences, longest, r) latents of all sequences in the best basis of the others."""
+        return (self.trajectories @ self._basis(left_out)).flatten(2)
+
+    def modes_seen(self, decoder: Decoder) -> Tensor:
+        """(rank, p) the decoder's modes in the same coordinates."""
+        seen = torch.zeros(self.change.shape[1], decoder.latent_dim, dtype=torch.float64)
+        for chunk in self.compressed.chunks(DEFAULT_CHUNK):
+            modes = decoder.basis(chunk.coords).modes.detach().to("cpu", torch.float64)
+            seen += self._directions(chunk).T @ modes
+        self.compressed.team.add_up(seen)
+        return seen / self.total_points**0.5
+
+    def change_of_basis(self, left_out: Tensor, modes_seen: Tensor) -> Tensor:
+        """(p, p) from latents in the best basis of the others to those of a decoder."""
+        return torch.linalg.lstsq(modes_seen, self._basis(left_out), driver="gelsd").solution
+
+    def excess(self, folds: Tensor) -> Tensor:
+        """(channels,) mean square missed of left-out snapshots beyond that of others.
+
+        Some trajectories are like no other, and their errors are most of a mean. What an error bar
+        needs is the typical error: by how much the 90% quantile of errors grows, relative to how
+        large they are at each point.
+        """
+        everything = self._basis(torch.zeros_like(folds, dtype=torch.bool))
+        team, most = self.compressed.team, MOST_POINTS // self.compressed.team.size
+        some = self.compressed.at(_spread(self.compressed.num_points, most))
+        directions = team.gather(self._directions(some))
+        outside, inside = [], []
+        for fold in range(int(folds.max()) + 1):
+            chosen = folds == fold
+            snapshots = self.trajectories[chosen][self.valid[chosen]]
+            share = min(1.0, MOST_SNAPSHOTS / int(self.valid.sum()))
+            kept = torch.linspace(0, len(snapshots) - 1, max(1, round(share * len(snapshots))))
+            snapshots = snapshots[kept.round().long()]
+            outside.append(self._missed(snapshots, self._basis(chosen), directions))
+            inside.append(self._missed(snapshots, everything, directions))
+        seen, unseen = torch.cat(inside), torch.cat(outside)  # (snapshots, channels, points)
+        typical = seen.square().mean(0).sqrt().clamp(min=torch.finfo(seen.dtype).tiny)
+        growth = (_quantile(unseen / typical) / _quantile(seen / typical)).square()
+        return (growth - 1).clamp(min=0) * seen.square().mean((0, 2))
+
+    def _missed(self, snapshots: Tensor, basis: Tensor, directions: Tensor) -> Tensor:
+        """What the basis misses of snapshots (n, channels, rank), at the points of directions."""
+        missed = snapshots - snapshots @ basis @ basis.T
+        return missed @ directions.T * self.total_points**0.5
+
+    def _basis(self, left_out: Tensor) -> Tensor:
+        """(rank, p) orthonormal columns: the best basis of the sequences that are not left out."""
+        seen = self.trajectories[~left_out][self.valid[~left_out]].flatten(0, 1)
+        return torch.linalg.eigh(seen.T @ seen)[1].flip(1)[:, : self.latent_dim]
+
+
+def orthonormalising(block: AnyBlock) -> Tensor:
+    """The matrix (columns, rank) that makes the columns of a block orthonormal.
+
+    By their Gram matrix, which is a sum over points; a second round mends what the first loses
+    where columns are close to dependent.
+    """
+    gram = _gram(block, torch.eye(block.num_columns, dtype=torch.float64))
+    norms = gram.diagonal().sqrt().clamp(min=1e-300)
+    energies, vectors = torch.linalg.eigh(gram / norms / norms[:, None])
+    kept = energies > DEPENDENT * energies[-1]
+    change = vectors[:, kept] / norms[:, None] / energies[kept].sqrt()
+    root = torch.linalg.cholesky(_gram(block, change))
+    return torch.linalg.solve_triangular(root.T, change, upper=True, left=False)
+
+
+def _gram(block: AnyBlock, change: Tensor) -> Tensor:
+    """(V A)ᵀ(V A) of the values V of a block, float64."""
+    total = torch.zeros(change.shape[1], change.shape[1], dtype=torch.float64)
+    for chunk in block.chunks(DEFAULT_CHUNK):
+        columns = chunk.values.to("cpu", torch.float64) @ change
+        total += columns.T @ columns
+    block.team.add_up(total)
+    return total
+
+
+def _spread(num_points: int, most: int) -> Tensor:
+    """Numbers of evenly spread points, or of all if they are no more than `most`."""
+    count = min(num_points, most)
+    return torch.linspace(0, num_points - 1, count, dtype=torch.float64).round().long()
+
+
+def _quantile(errors: Tensor) -> Tensor:
+    """(channels,) 90% quantile of the size of errors (snapshots, channels, points)."""
+    sizes = errors.abs().transpose(0, 1).flatten(1).numpy()
+    return torch.as_tensor(np.quantile(sizes, 0.9, axis=1)).clamp(min=1e-300)

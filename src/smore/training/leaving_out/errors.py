@@ -1,0 +1,157 @@
+"""How wrong a model is about trajectories that it was not fitted to.
+
+In-sample errors flatter: with few trajectories, or many coefficients, a model fits what it has seen
+far better than what it will see. Refitting everything without each trajectory would be honest and
+take hours; refitting the best linear basis and the one-step map takes seconds and is nearly that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from smore.data import Timeline
+from smore.decoder import Decoder
+from smore.dynamics import LatentDynamics, LinearDynamics, StepError, step_map
+from smore.settings import Settings
+from smore.training.dynamics.linear import Transitions, assign_folds
+from smore.training.leaving_out.bases import LeftOutBases
+from smore.training.problem import TrainingProblem
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutErrors:
+    """Errors of single steps, and of the decoder.
+
+    Args:
+        steps: (errors, r) errors η of single steps, in the model's latent coordinates.
+        pairs: two (pairs, r) tables: an error moved on by one more step, and the error which that
+            step made; None where no two steps follow each other.
+        excess: (channels,) mean square of what the decoder misses of a snapshot that was left out,
+            beyond what it misses of one that was not.
+    """
+
+    steps: Tensor
+    pairs: tuple[Tensor, Tensor] | None
+    excess: Tensor
+
+    def step_error(self, step: float) -> StepError:
+        """Covariance of the errors, and how they go on."""
+        variances, directions = torch.linalg.eigh(self.steps.T @ self.steps / len(self.steps))
+        factor = directions * variances.clamp(min=0).sqrt()
+        if self.pairs is None:
+            return StepError(factor, 1.0, step)  # the worst case
+        moved, made = self.pairs
+        squared = float(moved.square().sum())
+        correlation = float((moved * made).sum()) / squared if squared > 0 else 0.0
+        return StepError(factor, min(max(correlation, 0.0), 1.0), step)
+
+
+def collect(steps: Tensor, moved: Tensor, valid: Tensor, excess: Tensor) -> LeftOutErrors:
+    """From errors and moved errors (sequences, steps, r), where `valid` (sequences, steps)."""
+    both = valid[:, 1:] & valid[:, :-1]
+    pairs = (moved[:, :-1][both], steps[:, 1:][both]) if bool(both.any()) else None
+    return LeftOutErrors(steps[valid], pairs, excess)
+
+
+@torch.no_grad()
+def left_out_errors(
+    problem: TrainingProblem,
+    decoder: Decoder,
+    dynamics: LatentDynamics,
+    latents: Tensor,
+    settings: Settings,
+    *,
+    bases: LeftOutBases | None,
+    left_out: Tensor,
+    ridge: float,
+) -> LeftOutErrors:
+    """The errors that a fit to some of the trajectories makes on the others.
+
+    Args:
+        problem: the training data.
+        decoder: fitted to all of them.
+        dynamics: fitted to those that are not `left_out`, or to all if linear.
+        latents: (snapshots, channels, p) float64.
+        settings: integrator.
+        bases: of the trajectories without each fold, where they can be had.
+        left_out: (sequences,) which sequences the dynamics were not fitted to.
+        ridge: with which a linear one-step map is fitted.
+    """
+    folds = assign_folds(problem.groups)
+    several = int(folds.max()) > 0
+    excess = torch.zeros(problem.num_channels, dtype=torch.float64)
+    if bases is not None and several:
+        excess = bases.excess(folds)
+    trajectories = problem.timeline.gather(latents.flatten(1))
+    if isinstance(dynamics, LinearDynamics) and problem.timeline.uniform and several:
+        return _linear_errors(problem, decoder, trajectories, folds, bases, ridge, excess)
+    chosen = left_out if bool(left_out.any()) else torch.ones_like(left_out)
+    return model_errors(
+        dynamics, trajectories[chosen], problem.timeline.select(chosen), settings, excess
+    )
+
+
+def _linear_errors(
+    problem: TrainingProblem,
+    decoder: Decoder,
+    trajectories: Tensor,
+    folds: Tensor,
+    bases: LeftOutBases | None,
+    ridge: float,
+    excess: Tensor,
+) -> LeftOutErrors:
+    """One-step maps, each fitted without one fold and tried on it.
+
+    The model itself is fitted to one fold more; errors of regression fall like one over the number
+    of trajectories.
+    """
+    steps = torch.zeros_like(trajectories[:, 1:])
+    moved = torch.zeros_like(steps)
+    num_folds = int(folds.max()) + 1
+    modes_seen = None if bases is None else bases.modes_seen(decoder)
+    known_more = (1 - 1 / num_folds) ** 0.5
+    for fold in range(num_folds):
+        chosen = folds == fold
+        known = trajectories if bases is None else bases.latents(chosen)
+        matrix = Transitions(known, problem.timeline, folds).fit(ridge, without=fold)
+        made = known_more * (known[chosen, 1:] - known[chosen, :-1] @ matrix.T)
+        carried = made @ matrix.T
+        if bases is not None and modes_seen is not None:
+            change = bases.change_of_basis(chosen, modes_seen)
+            made, carried = (
+                (each.unflatten(-1, (problem.num_channels, -1)) @ change.T).flatten(-2)
+                for each in (made, carried)
+            )
+        steps[chosen], moved[chosen] = made, carried
+    return collect(steps, moved, problem.timeline.valid[:, 1:], excess)
+
+
+@torch.no_grad()
+def model_errors(
+    dynamics: LatentDynamics,
+    trajectories: Tensor,
+    timeline: Timeline,
+    settings: Settings,
+    excess: Tensor,
+) -> LeftOutErrors:
+    """The errors of `dynamics` as they are, on trajectories (sequences, longest, r)."""
+    states = trajectories.to(next(dynamics.parameters()))
+    advance = step_map(
+        dynamics, timeline.steps, method=settings.stepping, substeps=settings.num_substeps
+    )
+    last = timeline.steps.shape[1] - 1
+    steps, moved = [], []
+    for index in range(last + 1):
+        reached = advance(states[:, index], index)
+        steps.append(states[:, index + 1] - reached)
+        following = min(index + 1, last)  # after the last step nothing is asked
+        moved.append(advance(states[:, index + 1], following) - advance(reached, following))
+    return collect(
+        torch.stack(steps, dim=1).to("cpu", torch.float64),
+        torch.stack(moved, dim=1).to("cpu", torch.float64),
+        timeline.valid[:, 1:],
+        excess,
+    )

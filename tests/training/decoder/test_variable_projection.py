@@ -1,0 +1,195 @@
+"""Variable projection against the loss it eliminates latents from, written out."""
+
+import numpy as np
+import pytest
+import torch
+
+from smore.data import Block
+from smore.decoder import FilterNetwork
+from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
+from smore.training.decoder.compression import StreamedFactor, compress
+from smore.training.decoder.muon import orthogonalise
+from smore.training.decoder.pieces import Piece
+from smore.training.decoder.variable_projection import (
+    accumulate_projection,
+    fit_decoder,
+    solve_codes,
+)
+
+POINTS, COLUMNS, DIM = 50, 30, 4
+
+
+def decoder_of(dtype=torch.float64):
+    return FilterNetwork(2, DIM, 8, 2, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+
+def block_of(points=POINTS, columns=COLUMNS, rank=None, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(1)
+    values = torch.randn(points, columns, generator=generator, dtype=torch.float64)
+    if rank is not None:
+        values = values[:, :rank] @ torch.randn(rank, columns, generator=generator).double()
+    return Block(
+        coords=torch.rand(points, 2, generator=generator, dtype=torch.float64).to(dtype) / 2,
+        weights=0.5 + torch.rand(points, generator=generator, dtype=torch.float64).to(dtype),
+        values=(values + 3).to(dtype),
+        snapshots=torch.arange(columns),
+        num_channels=1,
+    )
+
+
+def literal_loss(decoder, block):
+    """min over all latents of the mean squared error, differentiated through the solve."""
+    basis = decoder.basis(block.coords)
+    target = block.values - basis.offset[:, None]
+    codes = torch.linalg.lstsq(basis.modes, target).solution
+    return (target - basis.modes @ codes).square().mean()
+
+
+@pytest.mark.parametrize("chunk_size", [None, 7])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_loss_and_gradient_are_those_of_the_projection_error(chunk_size, compressed):
+    decoder, block = decoder_of(), block_of()
+    expected = literal_loss(decoder, block)
+    gradients = torch.autograd.grad(expected, list(decoder.parameters()))
+    if compressed:
+        smaller = compress(block, DIM)
+        piece = Piece(smaller.block, 1 / POINTS, smaller.rest)
+    else:
+        piece = Piece(block, 1 / block.values.numel())
+    decoder.zero_grad()
+    loss = accumulate_projection(decoder, [piece], chunk_size)
+    # What the factor leaves out is not in the gradient: a thousandth of the POD residual.
+    assert loss + piece.rest == pytest.approx(
+        float(expected.detach()), rel=1e-3 if compressed else 1e-9
+    )
+    for parameter, gradient in zip(decoder.parameters(), gradients, strict=True):
+        difference = (parameter.grad - gradient).norm() / gradient.norm()
+        assert difference < (5e-3 if compressed else 1e-6)
+
+
+def test_compression_keeps_the_covariance_and_knows_the_pod_limit():
+    block = block_of(points=40, columns=300, rank=12)
+    small = compress(block, DIM)
+    anomalies = block.values - block.values.mean(1, keepdim=True)
+    factor = small.block.values[:, :-1]
+    torch.testing.assert_close(
+        factor @ factor.T, anomalies @ anomalies.T / 300, rtol=1e-3, atol=1e-3
+    )
+    torch.testing.assert_close(small.block.values[:, -1], block.values.mean(1))
+    singular = np.linalg.svd(anomalies.numpy(), compute_uv=False)
+    expected = (singular[DIM:] ** 2).sum() / 300 / 40
+    assert small.pod_limit(DIM) == pytest.approx(expected)
+    assert small.pod_limit(12) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_columns_in_pieces_give_the_same_factor_as_all_at_once(centred, monkeypatch):
+    block = block_of(points=120, columns=400, rank=20)
+    whole = compress(block, DIM, centred=centred)
+    monkeypatch.setattr("smore.training.decoder.compression.COLUMNS_AT_ONCE", 37)
+    pieces = compress(block, DIM, centred=centred)
+    assert pieces.pod_limit(DIM) == pytest.approx(whole.pod_limit(DIM), rel=1e-9)
+    ours, theirs = (each.block.values[:, :-1] for each in (pieces, whole))
+    torch.testing.assert_close(ours @ ours.T, theirs @ theirs.T)
+    torch.testing.assert_close(pieces.block.values[:, -1], whole.block.values[:, -1])
+
+
+def test_a_factor_that_overflows_its_rank_knows_what_it_lost(monkeypatch):
+    """Little is lost of the leading directions, and the total variance adds up."""
+    generator = torch.Generator().manual_seed(4)
+    fall = 0.8 ** torch.arange(60, dtype=torch.float64)
+    values = torch.linalg.qr(torch.randn(80, 60, generator=generator).double())[0] * fall
+    values = values @ torch.randn(60, 500, generator=generator).double()
+    streamed = StreamedFactor(80, 30, centred=True)
+    for columns in values.split(41, dim=1):
+        streamed.add(columns)
+    anomalies = values - values.mean(1, keepdim=True)
+    total = float(streamed.energies.sum()) + streamed.left_out
+    assert total == pytest.approx(float(anomalies.square().sum()), rel=1e-12)
+    exact = torch.linalg.svdvals(anomalies).square()
+    torch.testing.assert_close(streamed.energies[:10], exact[:10], rtol=1e-4, atol=0)
+
+
+def test_no_basis_beats_the_pod_limit_and_training_comes_near_it():
+    """Four smooth waves: a decoder of four modes can hold them."""
+    generator = torch.Generator().manual_seed(2)
+    block = block_of(points=200, dtype=torch.float32)
+    waves = torch.stack([torch.sin(12 * k * block.coords[:, 0]) for k in (1, 2)])
+    waves = torch.cat([waves, torch.stack([torch.cos(9 * k * block.coords[:, 1]) for k in (1, 2)])])
+    values = waves.T @ torch.randn(4, COLUMNS, generator=generator)
+    values += 0.01 * torch.randn(200, COLUMNS, generator=generator)
+    block = Block(block.coords, block.weights, values, block.snapshots, 1)
+    small = compress(block, DIM)
+    decoder = FilterNetwork(2, DIM, 48, 2, 32.0, generator=generator)
+    losses = []
+    fit_decoder(
+        decoder,
+        [Piece(small.block, 1 / 200, small.rest)],
+        num_steps=600,
+        rate=5e-3,
+        generator=generator,
+        progress=lambda _, loss: losses.append(loss),
+    )
+    limit = small.pod_limit(DIM)
+    assert limit <= losses[-1] <= 1.2 * limit
+
+
+def test_a_decoder_without_offset_keeps_none():
+    decoder = decoder_of(torch.float32)
+    block = block_of(dtype=torch.float32)
+    fit_decoder(
+        decoder,
+        [Piece(block, 1 / block.values.numel())],
+        num_steps=3,
+        rate=1e-2,
+        generator=torch.Generator(),
+        with_offset=False,
+    )
+    assert not decoder.basis(block.coords).offset.any()
+
+
+def test_solved_codes_are_least_squares():
+    from smore.inference import normal_equations
+
+    decoder, block = decoder_of(), block_of()
+    (equations,) = normal_equations(decoder, [block])
+    basis = decoder.basis(block.coords).detach()
+    expected = torch.linalg.lstsq(basis.modes, block.values - basis.offset[:, None]).solution.T
+    torch.testing.assert_close(solve_codes(equations)[:, 0], expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(5, 9), (9, 5), (6, 6)])
+def test_orthogonalised_updates_have_singular_values_near_one(shape):
+    matrix = torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+    values = torch.linalg.svdvals(orthogonalise(matrix))
+    assert values.min() > 0.5
+    assert values.max() < 1.3
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+    assert torch.trace(left.T @ orthogonalise(matrix) @ right.T) > 0.7 * min(shape)
+
+
+def test_a_change_of_gauge_leaves_every_field_as_it_was():
+    decoder, block = decoder_of(), block_of()
+    generator = torch.Generator().manual_seed(3)
+    codes = torch.randn(COLUMNS, DIM, generator=generator, dtype=torch.float64)
+    matrix = torch.randn(DIM, DIM, generator=generator, dtype=torch.float64)
+    shift = torch.randn(DIM, generator=generator, dtype=torch.float64)
+    before = decoder.basis(block.coords).decode(codes @ matrix.T + shift)
+    change_gauge(decoder, matrix, shift)
+    after = decoder.basis(block.coords).decode(codes)
+    torch.testing.assert_close(after, before, rtol=1e-12, atol=1e-12)
+
+
+def test_the_orthonormal_gauge_makes_modes_orthonormal_and_orders_them():
+    decoder, block = decoder_of(), block_of()
+    codes = torch.randn(COLUMNS, DIM, generator=torch.Generator().manual_seed(4)).double()
+    gram, _ = mode_gram(decoder, [block], None)
+    matrix = orthonormal_gauge(gram, codes)
+    change_gauge(decoder, matrix, torch.zeros(DIM, dtype=torch.float64))
+    after, _ = mode_gram(decoder, [block], 7)
+    torch.testing.assert_close(after, torch.eye(DIM, dtype=torch.float64), rtol=0, atol=1e-10)
+    moved = torch.linalg.solve(matrix, codes.T).T
+    moment = moved.T @ moved
+    energies = moment.diagonal()
+    torch.testing.assert_close(moment, torch.diag(energies), rtol=0, atol=1e-8 * float(energies[0]))
+    assert (energies.diff() <= 0).all()
