@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+from smore.model_file._header import LONGEST_HEADER, MOST_TENSORS
 from smore.model_file.container import MODEL, Kind
-from smore.model_file.header import LONGEST_HEADER, MOST_TENSORS
 
 BEGINNING = b'{"__metadata__":{"file_sha256":"'
 

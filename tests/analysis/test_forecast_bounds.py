@@ -10,6 +10,7 @@ import torch
 import smore.model
 from smore import SMORE, Trajectories
 from smore.analysis import forecast_bounds
+from smore.analysis._sparse_bound import error_bound_curve, limiting_error
 from smore.analysis.forecast_bounds import (
     forecast_bound,
     ideal_latents,
@@ -17,7 +18,6 @@ from smore.analysis.forecast_bounds import (
     residual_norms,
     state_error,
 )
-from smore.analysis.sparse_bound import error_bound_curve, limiting_error
 from smore.errors import DataError
 from smore.inference import normal_equations
 from smore.inference.fits import least_squares

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import theorem_bounds as oracle
-from smore.analysis.sparse_bound import (
+from smore.analysis._sparse_bound import (
     RolloutRecursion,
     error_bound_curve,
     estimate_recursion,

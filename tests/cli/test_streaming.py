@@ -39,7 +39,7 @@ def test_a_streamed_fit_and_its_evaluation_are_those_in_memory(folder):
 @pytest.mark.parametrize("name", ["large.nc", "large.zarr"])
 def test_a_large_forecast_is_the_same_forecast(name, folder, monkeypatch):
     monkeypatch.setattr(command, "STREAMED_BEYOND", 0)
-    monkeypatch.setattr("smore.surrogate.lazy_forecast.SLAB_BYTES", 2000)
+    monkeypatch.setattr("smore.surrogate._lazy_forecast.SLAB_BYTES", 2000)
     command.forecast(
         folder / "whole.smore", folder / "flow.zarr", times=TIMES, output=folder / name
     )

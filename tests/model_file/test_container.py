@@ -13,8 +13,8 @@ from safetensors.torch import save_file as save_safetensors
 
 from forged_files import FORGED_HEADERS, forge
 from smore.errors import ModelFileError
+from smore.model_file._header import LONGEST_HEADER, MOST_TENSORS
 from smore.model_file.container import CHECKPOINT, MODEL, load_file, save_file
-from smore.model_file.header import LONGEST_HEADER, MOST_TENSORS
 from smore.runtime import atomic_file
 
 TENSORS = {

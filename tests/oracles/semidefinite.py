@@ -4,7 +4,7 @@ import cvxpy
 import numpy as np
 import torch
 
-from smore.stability.shift import _Family, shifted_system
+from smore.stability._shift import _Family, shifted_system
 
 
 def best_shift_sdp(bias, linear, slices, radius):

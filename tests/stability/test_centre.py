@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from smore.stability.centre import Centre, escape_time
+from smore.stability._centre import Centre, escape_time
 from smore.stability.lyapunov import MARGINAL, Enclosed
 
 sizes = st.floats(1e-3, 1e3)

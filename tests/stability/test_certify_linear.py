@@ -8,7 +8,7 @@ import torch
 from scipy.linalg import expm
 
 from smore.dynamics import LinearDynamics
-from smore.stability.certify_linear import _Attempt, certify_linear
+from smore.stability._certify_linear import _Attempt, certify_linear
 from smore.stability.lyapunov import MARGINAL, Enclosed, Metric
 from smore.stability.stepping import Stepping
 

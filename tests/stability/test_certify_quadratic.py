@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 
 from side_by_side import side_by_side
 from smore.dynamics import FullConservative, FullQuadratic, LowRankConservative, rollout, step_map
-from smore.stability.centre import Centre
-from smore.stability.certify import certify_dynamics
-from smore.stability.certify_quadratic import (
+from smore.stability._centre import Centre
+from smore.stability._certify_quadratic import (
     _Attempt,
     _attempts,
     _claims,
     _shifts,
     certify_quadratic,
 )
+from smore.stability._quadratic_map import MapClaim
+from smore.stability._quadratic_system import QuadraticSystem
+from smore.stability._shift import LARGEST_PROGRAMME, Shifted
+from smore.stability.certify import certify_dynamics
 from smore.stability.lyapunov import Enclosed
-from smore.stability.quadratic_map import MapClaim
-from smore.stability.quadratic_system import QuadraticSystem
-from smore.stability.shift import LARGEST_PROGRAMME, Shifted
 from smore.stability.stepping import Stepping
 
 
@@ -376,7 +376,7 @@ def test_the_better_certificate_is_preferred():
 def test_the_first_of_equals_is_taken_and_nobody_asks_beyond_a_certificate(monkeypatch):
     def offered(*attempts):
         monkeypatch.setattr(
-            "smore.stability.certify_quadratic._attempts", lambda *_: iter(attempts)
+            "smore.stability._certify_quadratic._attempts", lambda *_: iter(attempts)
         )
         return certify_quadratic(attempts[0].dynamics, np.ones((1, 2)), STEPPING)
 
@@ -547,7 +547,7 @@ def test_centres_are_searched_up_to_256_dimensions_and_improved_where_they_lose_
 ):
     found = Shifted(torch.zeros(dim).double(), torch.zeros(dim).double(), growth)
     for name in ("best_shift", "improve_radius"):
-        monkeypatch.setattr(f"smore.stability.certify_quadratic.{name}", lambda *_: found)
+        monkeypatch.setattr(f"smore.stability._certify_quadratic.{name}", lambda *_: found)
     small = QuadraticSystem.of(FullQuadratic(2).double())
     system = replace(
         small,

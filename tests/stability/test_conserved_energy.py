@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 from scipy.optimize import check_grad
 from scipy.special import logsumexp
 
-from smore.stability.conserved_energy import (
+from smore.stability._conserved_energy import (
     _gram,
     _Growth,
     _least_growth,

@@ -13,11 +13,11 @@ from scipy.linalg import expm
 
 from smore.dynamics import FullConservative, FullQuadratic, step_map
 from smore.dynamics.integrators import CLASSICAL_RK4
-from smore.stability.centre import Centre
+from smore.stability._centre import Centre
+from smore.stability._quadratic_map import MapClaim, _majorant, certify_map, compound
+from smore.stability._quadratic_system import QuadraticSystem
+from smore.stability._rk4_majorant import Majorant, substeps_needed
 from smore.stability.lyapunov import MARGINAL, Enclosed, Metric
-from smore.stability.quadratic_map import MapClaim, _majorant, certify_map, compound
-from smore.stability.quadratic_system import QuadraticSystem
-from smore.stability.rk4_majorant import Majorant, substeps_needed
 from smore.stability.stepping import Stepping
 
 DIM = 3
@@ -28,7 +28,7 @@ RK4 = Stepping(0.3, "rk4", 4)
 @pytest.fixture
 def coarse(monkeypatch):
     """As if there were three digits."""
-    for module in ("quadratic_map", "lyapunov"):
+    for module in ("_quadratic_map", "lyapunov"):
         monkeypatch.setattr(f"smore.stability.{module}.EPSILON", COARSE)
 
 
@@ -190,7 +190,7 @@ def test_a_stretch_beyond_rounding_is_a_stretch():
 def test_an_overflowing_flow_is_refused(size, monkeypatch):
     """Of its shift alone, of its matrix alone, or of all of it."""
     flow, shift = (torch.eye(DIM).double() / 2 * size[0], torch.ones(DIM).double() * size[1])
-    monkeypatch.setattr("smore.stability.quadratic_map.affine_flow", lambda *_: (flow, shift))
+    monkeypatch.setattr("smore.stability._quadratic_map.affine_flow", lambda *_: (flow, shift))
     overflows = claim(conservative(), centre(), stepping=STRANG)
     monkeypatch.undo()
     really = claim(conservative(margin=-1e4), centre(), stepping=Stepping(20.0, "strang", 1))

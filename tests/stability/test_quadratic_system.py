@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from smore.dynamics import FullConservative, FullQuadratic, LowRankConservative, LowRankQuadratic
+from smore.stability._quadratic_system import QuadraticSystem, cyclic_defect
 from smore.stability.lyapunov import Metric
-from smore.stability.quadratic_system import QuadraticSystem, cyclic_defect
 from smore.stability.regularisers import conservation_penalty
 
 DIM = 4
@@ -190,7 +190,7 @@ def test_errors_of_a_centre_are_the_documented_multiples_of_rounding(change, mon
     system = replace(system, bias_error=0.3, linear_error=0.7, slices_error=0.2)
     shift = np.array([1.0, -2.0, 0.5, 3.0])
     place = change.factor @ shift
-    monkeypatch.setattr("smore.stability.quadratic_system.EPSILON", 1e-3)
+    monkeypatch.setattr("smore.stability._quadratic_system.EPSILON", 1e-3)
     found = system.about(shift)
     unit, far = 4 * DIM * 1e-3, np.linalg.norm(place)
     moved = unit * np.linalg.norm(change.factor) * np.linalg.norm(shift)

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 from oracles import majorant_series as oracle
 from smore.dynamics.integrators import CLASSICAL_RK4, THREE_EIGHTHS_RK4, runge_kutta_step
-from smore.stability.rk4_majorant import Majorant, substeps_needed
+from smore.stability._rk4_majorant import Majorant, substeps_needed
 
 TABLEAUS = [CLASSICAL_RK4, THREE_EIGHTHS_RK4]
 SYSTEMS = [

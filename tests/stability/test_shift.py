@@ -13,7 +13,7 @@ from oracles import shifted_system as oracle
 from oracles.semidefinite import best_shift_sdp
 from smore.dynamics import FullConservative, FullQuadratic, LowRankConservative
 from smore.errors import DataError
-from smore.stability.shift import (
+from smore.stability._shift import (
     GAP,
     GAP_OF_MATRIX,
     LARGEST_PROGRAMME,
@@ -312,7 +312,7 @@ def test_descent_comes_near_the_least_growth(build, unit, monkeypatch):
     operators = (unit * bias, unit * linear, unit * slices)
     least = best_shift(*operators, 3.0)
     gained = zero_of(operators).growth - least.growth
-    monkeypatch.setattr("smore.stability.shift.LARGEST_PROGRAMME", 0)
+    monkeypatch.setattr("smore.stability._shift.LARGEST_PROGRAMME", 0)
     found = best_shift(*operators, 3.0)
     assert least.growth < found.growth < least.growth + 0.02 * gained
 
@@ -321,7 +321,7 @@ def test_up_to_128_dimensions_the_programme_is_solved(monkeypatch):
     called = []
     for name in ("_least_growth", "_descended_growth"):
         monkeypatch.setattr(
-            f"smore.stability.shift.{name}",
+            f"smore.stability._shift.{name}",
             lambda family, *_, name=name: (called.append(name), 0 * family.constant[0])[1],
         )
     for dim in (128, 129):

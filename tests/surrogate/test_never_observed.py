@@ -80,7 +80,7 @@ def test_each_channel_has_its_own_land():
 
 @pytest.mark.parametrize("slab", [500, 2**25])
 def test_a_lazy_forecast_is_the_same(slab, model, coast, monkeypatch, tmp_path):
-    monkeypatch.setattr("smore.surrogate.lazy_forecast.SLAB_BYTES", slab)
+    monkeypatch.setattr("smore.surrogate._lazy_forecast.SLAB_BYTES", slab)
     expected = model.forecast(coast, TIMES, missing="mask")
     lazy = model.forecast(coast, TIMES, missing="mask", lazy=True)
     xr.testing.assert_allclose(lazy.compute(), expected, rtol=1e-5, atol=1e-6)

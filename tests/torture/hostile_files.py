@@ -22,8 +22,8 @@ import originals
 import torch
 
 from forged_files import FORGED_HEADERS, entry, forge
+from smore.model_file._header import LONGEST_HEADER
 from smore.model_file.container import CHECKPOINT, load_file, save_file
-from smore.model_file.header import LONGEST_HEADER
 
 MODEL, SAVED = ".smore", ".checkpoint"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from smore.data import Normalization, Trajectories, fit_coordinate_map, make_blocks
 from smore.settings import Settings
-from smore.training.defaults import HIDDEN_RANGE, choose_latent_dim, median_step, resolve
+from smore.training._defaults import HIDDEN_RANGE, choose_latent_dim, median_step, resolve
 
 
 def low_rank(rank, noise=0.0, offset=0.0, num_sequences=20, num_points=60, channels=1):

@@ -15,12 +15,12 @@ from smore.decoder.residual import accumulate_reconstruction, squared_errors
 from smore.evaluation import persistence_errors, truth_energy
 from smore.inference import normal_equations
 from smore.inference.observability import observabilities
-from smore.surrogate import lazy_forecast
-from smore.training.decoder.compression import compress
+from smore.surrogate import _lazy_forecast as lazy_forecast
+from smore.training._defaults import choose_latent_dim
+from smore.training.decoder._compression import compress
 from smore.training.decoder.pieces import Piece, make_pieces
 from smore.training.decoder.residual_model import fit_residual_model
 from smore.training.decoder.variable_projection import accumulate_projection
-from smore.training.defaults import choose_latent_dim
 from smore.training.leaving_out.bases import LeftOutBases
 from streamed import both, flow
 
@@ -99,7 +99,7 @@ def test_projection_error_and_its_gradient(size, blocks, decoder):
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("at_once", [100, 13])
 def test_compression(centred, at_once, blocks, monkeypatch):
-    monkeypatch.setattr("smore.training.decoder.compression.COLUMNS_AT_ONCE", at_once)
+    monkeypatch.setattr("smore.training.decoder._compression.COLUMNS_AT_ONCE", at_once)
     (block,), (copy,) = blocks
     expected, found = (compress(each, DIM, centred=centred) for each in (block, copy))
     torch.testing.assert_close(found.energies, expected.energies, rtol=1e-6, atol=1e-9)
@@ -209,7 +209,7 @@ def test_land_is_left_out_alike(tmp_path):
 def test_a_forecast_is_decoded_while_it_is_written(name, uncertainty, data, tmp_path, monkeypatch):
     model = SMORE(decoder_steps=3, dynamics_steps=2, latent_dim=DIM, hidden_dim=16)
     model.fit(data[0], progress=False)
-    monkeypatch.setattr("smore.surrogate.lazy_forecast.SLAB_BYTES", 2000)
+    monkeypatch.setattr("smore.surrogate._lazy_forecast.SLAB_BYTES", 2000)
     sizes = []
     decode = lazy_forecast.decode_part
 

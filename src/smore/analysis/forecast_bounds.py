@@ -21,14 +21,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smore.analysis.decoder_constants import DecoderConstants
-from smore.analysis.sparse_bound import (
+from smore.analysis._sparse_bound import (
     RolloutRecursion,
     error_bound_curve,
     estimate_recursion,
     limiting_error,
     sparse_error,
 )
+from smore.analysis.decoder_constants import DecoderConstants
 from smore.data import AnyBlock, Mesh, Timeline, Trajectories
 from smore.decoder import Decoder
 from smore.dynamics import LinearDynamics, step_map

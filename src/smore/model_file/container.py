@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from smore.errors import ModelFileError
-from smore.model_file.header import (
+from smore.model_file._header import (
     LENGTH_BYTES,
     LONGEST_HEADER,
     METADATA,

@@ -14,8 +14,7 @@ from smore.data import Mesh
 from smore.dynamics import StepError
 from smore.errors import ModelFileError
 from smore.inference import LatentPrior, ModelError
-from smore.model_file.container import load_file, save_file
-from smore.model_file.tensors import (
+from smore.model_file._tensors import (
     DECODER,
     DYNAMICS,
     PRIOR,
@@ -24,6 +23,7 @@ from smore.model_file.tensors import (
     named_part,
     num_priors,
 )
+from smore.model_file.container import load_file, save_file
 from smore.settings import RETIRED
 from smore.stability import Certificate, Claims
 from smore.surrogate import Description, Surrogate

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from smore.dynamics import LatentDynamics, LinearDynamics, QuadraticDynamics
+from smore.stability._certify_linear import certify_linear
+from smore.stability._certify_quadratic import certify_quadratic
 from smore.stability.certificate import Certificate, Claims
-from smore.stability.certify_linear import certify_linear
-from smore.stability.certify_quadratic import certify_quadratic
 from smore.stability.stepping import Array, Stepping
 
 

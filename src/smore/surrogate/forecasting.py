@@ -12,9 +12,9 @@ from torch import Tensor
 from smore.data import Channel, Clock, Mesh, Sequence, Trajectories
 from smore.errors import DataError
 from smore.inference import LatentState
+from smore.surrogate._lazy_forecast import Fields, blanked, lazily_decoded, lazy_deviations
 from smore.surrogate.advancing import advance, advance_uncertain
 from smore.surrogate.decoding import decode, deviation
-from smore.surrogate.lazy_forecast import Fields, blanked, lazily_decoded, lazy_deviations
 from smore.surrogate.surrogate import Surrogate
 
 

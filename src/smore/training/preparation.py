@@ -38,12 +38,12 @@ from smore.runtime import ALONE, Team
 from smore.settings import Settings
 from smore.stability import Stepping, certify_dynamics
 from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, TrainingRecord
+from smore.training._defaults import median_step, resolve
+from smore.training._memory import require_memory
 from smore.training.decoder.latent_table import latent_table
 from smore.training.decoder.residual_model import fit_residual_model
-from smore.training.defaults import median_step, resolve
 from smore.training.leaving_out.errors import LeftOutErrors, model_errors
 from smore.training.leaving_out.forecast_error import ForecastError
-from smore.training.memory import require_memory
 from smore.training.problem import TrainingProblem
 from smore.training.trained import Trained
 

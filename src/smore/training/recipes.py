@@ -6,10 +6,10 @@ import torch
 
 from smore.runtime import ProgressLine
 from smore.surrogate import build_decoder, build_dynamics
+from smore.training._fast import train_fast
+from smore.training._paper import train_paper
 from smore.training.algorithm1 import Losses
 from smore.training.checkpoints.checkpoints import Checkpoints
-from smore.training.fast import train_fast
-from smore.training.paper import train_paper
 from smore.training.preparation import Prepared
 from smore.training.trained import Trained
 

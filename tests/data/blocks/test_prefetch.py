@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from smore.data.blocks.prefetch import prefetched
+from smore.data.blocks._prefetch import prefetched
 
 
 def test_results_come_in_order():

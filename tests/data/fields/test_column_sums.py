@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smore.data.fields.column_sums import ColumnSums, checksums, field_checksums, point_keys
+from smore.data.fields._column_sums import ColumnSums, checksums, field_checksums, point_keys
 
 
 def sums_of(values: np.ndarray, pieces: list[tuple[int, int, int, int]]) -> ColumnSums:

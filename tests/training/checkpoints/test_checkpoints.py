@@ -25,12 +25,12 @@ from smore.model_file.container import CHECKPOINT, save_file
 from smore.runtime.interruption import stop_requests
 from smore.training import algorithm1
 from smore.training.checkpoints import checkpoints
+from smore.training.checkpoints._tree import pack, unpack
 from smore.training.checkpoints.checkpoints import (
     Checkpoints,
     checkpoint_files,
     discard_checkpoints,
 )
-from smore.training.checkpoints.tree import pack, unpack
 from smore.training.decoder import variable_projection
 from stopping import stopping
 from waves import NUM_MODES, trajectories

@@ -7,8 +7,8 @@ import torch
 from smore.data import Block
 from smore.decoder import FilterNetwork
 from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
-from smore.training.decoder.compression import StreamedFactor, compress
-from smore.training.decoder.muon import orthogonalise
+from smore.training.decoder._compression import StreamedFactor, compress
+from smore.training.decoder._muon import orthogonalise
 from smore.training.decoder.pieces import Piece
 from smore.training.decoder.variable_projection import (
     accumulate_projection,
@@ -86,7 +86,7 @@ def test_compression_keeps_the_covariance_and_knows_the_pod_limit():
 def test_columns_in_pieces_give_the_same_factor_as_all_at_once(centred, monkeypatch):
     block = block_of(points=120, columns=400, rank=20)
     whole = compress(block, DIM, centred=centred)
-    monkeypatch.setattr("smore.training.decoder.compression.COLUMNS_AT_ONCE", 37)
+    monkeypatch.setattr("smore.training.decoder._compression.COLUMNS_AT_ONCE", 37)
     pieces = compress(block, DIM, centred=centred)
     assert pieces.pod_limit(DIM) == pytest.approx(whole.pod_limit(DIM), rel=1e-9)
     ours, theirs = (each.block.values[:, :-1] for each in (pieces, whole))

@@ -9,7 +9,7 @@ from test_quadratic_fit import DIM, derivative, system, trajectories
 
 from smore.dynamics import FullConservative
 from smore.stability import conservation_penalty
-from smore.training.dynamics.conservative import ConservativeRegression
+from smore.training.dynamics._conservative import ConservativeRegression
 from smore.training.dynamics.quadratic import IntegralRegression
 
 

@@ -9,7 +9,7 @@ from smore.data.timeline import Timeline
 from smore.decoder import Basis, Decoder
 from smore.dynamics import LinearDynamics, LowRankQuadratic, step_map
 from smore.settings import Settings
-from smore.training.decoder.compression import compress
+from smore.training.decoder._compression import compress
 from smore.training.decoder.residual_model import fit_residual_model
 from smore.training.dynamics.linear import Transitions
 from smore.training.leaving_out.bases import LeftOutBases

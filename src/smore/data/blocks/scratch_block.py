@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from smore.data.blocks._prefetch import prefetched
 from smore.data.blocks.block import Block, codes_of
-from smore.data.blocks.prefetch import prefetched
 from smore.data.coordinates import CoordinateMap
 from smore.data.fields.column_store import ColumnStore
 from smore.data.mesh import Mesh

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.fields.column_sums import checksums, field_checksums, point_keys
+from smore.data.fields._column_sums import checksums, field_checksums, point_keys
 from smore.data.fields.file_fields import FileFields, computed, pieces
 from smore.data.fields.scratch_fields import StoredFields
 from smore.data.sequence import Sequence

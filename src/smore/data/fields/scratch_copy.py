@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.data.fields._column_sums import ColumnSums, point_keys
 from smore.data.fields.column_store import ColumnStore
-from smore.data.fields.column_sums import ColumnSums, point_keys
 from smore.data.fields.file_fields import PIECE_BYTES, FileFields, computed, grouped, pieces
 from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
 from smore.data.fields.scratch_fields import FieldStore, StoredFields

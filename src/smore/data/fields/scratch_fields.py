@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.data.fields._column_sums import ColumnSums, point_keys
 from smore.data.fields.column_store import ColumnStore
-from smore.data.fields.column_sums import ColumnSums, point_keys
 from smore.data.fields.file_fields import LazyFields, Observed
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smore.data.fields.file_fields import FileFields, lazy_fields
 from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
-from smore.data.reading.layout import TIME_NAMES, Layout, find_layout
+from smore.data.reading._layout import TIME_NAMES, Layout, find_layout
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_UNITS, Channel, Clock, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories

@@ -14,7 +14,7 @@ from pathlib import Path
 import xarray as xr
 from pydantic import ByteSize
 
-from smore.data.reading.layout import SEQUENCE, TIME_NAMES
+from smore.data.reading._layout import SEQUENCE, TIME_NAMES
 from smore.errors import DataError, unwritable
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from smore.data.mesh import shared_meshes
 from smore.data.quadrature import scattered_mesh
-from smore.data.reading.layout import SEQUENCE, TIME_NAMES
+from smore.data.reading._layout import SEQUENCE, TIME_NAMES
 from smore.data.reading.places import ANGLE_NAMES
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Space

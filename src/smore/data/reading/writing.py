@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from smore.data.fields.file_fields import FileFields
 from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
+from smore.data.reading._layout import SEQUENCE, TIME_NAMES, WEIGHT_NAMES
 from smore.data.reading.datasets import TRAJECTORY
-from smore.data.reading.layout import SEQUENCE, TIME_NAMES, WEIGHT_NAMES
 from smore.data.space import SPHERE_NAMES, Channel
 from smore.data.trajectories import Trajectories
 

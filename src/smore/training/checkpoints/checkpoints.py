@@ -31,7 +31,7 @@ from smore.errors import (
 from smore.model_file import CHECKPOINT, load_file, save_file
 from smore.runtime import ALONE, StopRequest, Team
 from smore.settings import RETIRED, Settings
-from smore.training.checkpoints.tree import State, pack, unpack
+from smore.training.checkpoints._tree import State, pack, unpack
 
 KEPT = 2
 SUFFIX = ".checkpoint"

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Block
 from smore.errors import SettingsError
-from smore.training.decoder.compression import compress
+from smore.training.decoder._compression import compress
 
 # A mesh or mask with fewer points than this times p leaves too little of a snapshot unexplained,
 # whatever the modes, to learn from.

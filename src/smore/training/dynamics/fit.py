@@ -23,7 +23,8 @@ from smore.dynamics import (
 from smore.settings import Settings
 from smore.stability import conservation_penalty, eigenvalue_penalty
 from smore.training.checkpoints.checkpoints import Checkpoints
-from smore.training.dynamics.conservative import ConservativeRegression
+from smore.training.dynamics._conservative import ConservativeRegression
+from smore.training.dynamics._rollouts import fit_rollouts, forecast_error
 from smore.training.dynamics.linear import IrregularTransitions, fit_generator
 from smore.training.dynamics.quadratic import (
     MOST_FEATURES,
@@ -33,7 +34,6 @@ from smore.training.dynamics.quadratic import (
     assign,
     num_features,
 )
-from smore.training.dynamics.rollouts import fit_rollouts, forecast_error
 from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.problem import TrainingProblem
 

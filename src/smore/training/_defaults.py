@@ -11,9 +11,9 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Trajectories
 from smore.settings import Settings
+from smore.training._memory import HIDDEN_RANGE, LATENT_RANGE, choose_chunk_size
 from smore.training.decoder.pieces import LEAST_POINTS
 from smore.training.dynamics.quadratic import MOST_FEATURES, num_features
-from smore.training.memory import HIDDEN_RANGE, LATENT_RANGE, choose_chunk_size
 
 # Share of the variance that the best linear basis of the chosen size leaves out.
 UNRESOLVED_VARIANCE = 1e-4

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from smore.data import AnyBlock, Block, StoredBlock
-from smore.training.decoder.streamed_factor import StoredFactor, StreamedFactor
+from smore.training.decoder._streamed_factor import StoredFactor, StreamedFactor
 
 # Share of the POD limit's residual that the factor may leave out.
 LEFT_OUT = 1e-3

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 from smore.dynamics import METHODS, ConservativeDynamics, QuadraticDynamics, Tableau, affine_flow
-from smore.stability.centre import Centre
+from smore.stability._centre import Centre
+from smore.stability._quadratic_system import QuadraticSystem
+from smore.stability._rk4_majorant import Majorant, substeps_needed
 from smore.stability.lyapunov import EPSILON, MARGINAL, SAFETY, Metric
-from smore.stability.quadratic_system import QuadraticSystem
-from smore.stability.rk4_majorant import Majorant, substeps_needed
 from smore.stability.stepping import Stepping, as_array
 
 # Norms are sums of r squares, a rotation takes two of them: no fewer roundings than this are meant.

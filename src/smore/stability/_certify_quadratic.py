@@ -14,12 +14,12 @@ import numpy as np
 import torch
 
 from smore.dynamics import ConservativeDynamics, QuadraticDynamics
-from smore.stability.centre import Centre
+from smore.stability._centre import Centre
+from smore.stability._conserved_energy import conserved_metrics
+from smore.stability._quadratic_map import MapClaim, certify_map
+from smore.stability._quadratic_system import QuadraticSystem
+from smore.stability._shift import best_shift, improve_radius
 from smore.stability.certificate import SHOWN_STEPS, Certificate, Claims, Condition, Verdict
-from smore.stability.conserved_energy import conserved_metrics
-from smore.stability.quadratic_map import MapClaim, certify_map
-from smore.stability.quadratic_system import QuadraticSystem
-from smore.stability.shift import best_shift, improve_radius
 from smore.stability.stepping import Array, Stepping, as_array
 
 # Looking for the best centre takes the r³ numbers of the quadratic term several times over.

@@ -18,9 +18,9 @@ from scipy.linalg import solve_triangular
 from torch import Tensor
 
 from smore.dynamics import ConservativeDynamics, FullQuadratic, QuadraticDynamics
-from smore.stability.centre import Centre
+from smore.stability._centre import Centre
+from smore.stability._shift import shifted_system
 from smore.stability.lyapunov import EPSILON, SAFETY, Enclosed, Metric
-from smore.stability.shift import shifted_system
 from smore.stability.stepping import Array, as_array
 
 
