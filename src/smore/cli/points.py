@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from smore.data import CSV_SUFFIX, Mesh, Space, Trajectories, open_lazily, scattered_mesh
+from smore.data import CSV_SUFFIX, Mesh, Space, Trajectories, open_dataset, scattered_mesh
 from smore.errors import DataError
 
 # Stands for the channels of a file that has none.
@@ -21,7 +21,7 @@ def points_of(path: Path, space: Space) -> Mesh:
     """The points of a NetCDF, Zarr or CSV file, with the coordinates of `space`."""
     if path.suffix == CSV_SUFFIX:
         return scattered_mesh(read_points(path, space.names), space.geometry)
-    dataset = open_lazily(path)  # no field is read
+    dataset = open_dataset(path)  # no field is read
     if not dataset.data_vars or set(dataset.data_vars) <= set(space.names):
         dataset = dataset.set_coords(list(dataset.data_vars))
         dims = list(dict.fromkeys(dim for name in dataset.coords for dim in dataset[name].dims))

@@ -11,7 +11,7 @@ from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
 from smore.data.fields.column_store import ColumnStore
-from smore.data.fields.file_fields import FileFields
+from smore.data.fields.file_fields import FileFields, file_fields
 from smore.data.fields.fingerprint import fingerprint
 from smore.data.fields.scratch_copy import stored
 from smore.data.fields.scratch_fields import StoredFields
@@ -24,7 +24,7 @@ from smore.data.reading.files import (
     NETCDF_SUFFIXES,
     ZARR_SUFFIX,
     fields_bytes,
-    open_lazily,
+    open_dataset,
     require_data_format,
     save_dataset,
 )
@@ -69,11 +69,12 @@ __all__ = [
     "channel_moments",
     "chunks_together",
     "fields_bytes",
+    "file_fields",
     "fingerprint",
     "fit_coordinate_map",
     "make_blocks",
     "numbered_fields",
-    "open_lazily",
+    "open_dataset",
     "read_observations",
     "require_data_format",
     "require_distinct",

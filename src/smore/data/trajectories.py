@@ -145,22 +145,16 @@ class Trajectories:
                 read that piece by piece. All sequences must share their points, and missing
                 values must be the same in all snapshots, like land in an ocean.
         """
-        from smore.data.reading.files import open_dataset, open_lazily
+        from smore.data.reading.datasets import read_datasets
+        from smore.data.reading.files import open_dataset
 
-        def read(dataset: xr.Dataset) -> Trajectories:
-            return cls.from_xarray(
-                dataset,
-                channels=channels,
-                missing=missing,
-                geometry=geometry,
-                coordinate_names=coordinate_names,
-            )
-
+        how = (channels, missing, geometry, coordinate_names)
         try:
-            if lazy:
-                return read(open_lazily(path))
-            with open_dataset(path) as dataset:
-                return read(dataset)
+            dataset = open_dataset(path)
+            if lazy:  # the fields keep the file open while they are used
+                return read_datasets([dataset], *how, lazy=True)
+            with dataset:
+                return read_datasets([dataset], *how)
         except (OSError, RuntimeError) as error:  # where its chunks are damaged
             raise DataError(f"cannot read {path}, it may be damaged: {error}") from error
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from smore.data.fields.file_fields import FileFields, dask_array
+from smore.data.fields.file_fields import FileFields, fields_as_file
 from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
 from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
@@ -54,7 +54,7 @@ def _file_fields(sequence: Sequence, number: int, missing: Missing) -> FileField
     """Where to read a sequence that comes with others that are lazy."""
     if isinstance(sequence.source, FileFields):
         return replace(sequence.source, number=number, missing=missing)
-    return FileFields(dask_array(sequence.fields), missing, number)
+    return replace(fields_as_file(sequence.fields), missing=missing, number=number)
 
 
 def require_snapshots(trajectories: Trajectories, minimum: int) -> None:

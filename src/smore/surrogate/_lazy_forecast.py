@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smore.data import FileFields, Mesh
+from smore.data import FileFields, Mesh, file_fields
 from smore.errors import DataError
 from smore.runtime import Pass
 from smore.surrogate.decoding import decode_part, deviation_part
@@ -77,6 +77,7 @@ def _in_slabs(
     """
     import dask
     import dask.array as da
+    import xarray as xr
 
     row = int(np.prod(mesh.shape[1:]))
     thickness = max(SLAB_BYTES // (4 * row * num_states * int(np.prod(shape[1:]))), 1)
@@ -94,7 +95,9 @@ def _in_slabs(
         whole = (*shape, points.stop - points.start)
         slabs.append(da.from_delayed(slab(points), whole, dtype=np.float32))
     array = da.concatenate(slabs, axis=3)
-    return [FileFields(array[state]) for state in range(shape[0])]
+    dims = ("state", "time", "point")
+    channels = [xr.Variable(dims, array[:, :, channel]) for channel in range(shape[2])]
+    return [*file_fields(channels, dims, channels[0].shape, np.dtype(np.float32))]
 
 
 def _one_mesh(meshes: list[Mesh]) -> Mesh:

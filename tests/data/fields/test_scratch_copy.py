@@ -5,10 +5,11 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
+import xarray as xr
 
 from smore import Trajectories
 from smore.data import stored
-from smore.data.fields.file_fields import FileFields, grouped, pieces
+from smore.data.fields.file_fields import FileFields, file_fields, slabs
 from smore.data.fields.fingerprint import fingerprint
 from smore.data.fields.scratch_fields import StoredFields
 from smore.data.normalization import channel_moments
@@ -25,10 +26,12 @@ def unreadable(trajectories: Trajectories) -> Trajectories:
         raise AssertionError("a value was read")
 
     def spoilt(sequence):
-        array = sequence.source.array
-        source = replace(
-            sequence.source, array=array.map_blocks(fail, dtype=array.dtype, meta=array._meta)
+        file = sequence.source.file
+        variables = tuple(
+            xr.Variable(each.dims, da.zeros(each.shape).map_blocks(fail, meta=np.empty(0)))
+            for each in file.variables
         )
+        source = replace(sequence.source, file=replace(file, variables=variables))
         return replace(sequence, source=source)
 
     return replace(trajectories, sequences=tuple(map(spoilt, trajectories)))
@@ -198,23 +201,63 @@ def test_a_changed_value_changes_its_entry_of_the_fingerprint(tmp_path):
             assert differ == {name}
 
 
-@pytest.mark.parametrize("chunks", [((4, 4, 2), (10, 10)), ((1,) * 10, (20,)), ((10,), (3,) * 6)])
-@pytest.mark.parametrize("budget", [1, 100, 300, 10**6])
-def test_pieces_are_whole_chunks_that_cover_everything_once(chunks, budget, monkeypatch):
+LAYOUTS = {
+    "contiguous": (("sequence", "time", "y", "x"), None),
+    "points first": (("y", "x", "time", "sequence"), None),
+    "chunks": (("sequence", "time", "y", "x"), {"sequence": 2, "time": 3, "y": 2, "x": 14}),
+    "one chunk": (("time", "y", "sequence", "x"), {"sequence": 4, "time": 6, "y": 9, "x": 14}),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("budget", [1, 3000, 20_000, 10**6])
+def test_slabs_are_all_values_once(layout, budget, monkeypatch):
     monkeypatch.setattr("smore.data.fields.file_fields.PIECE_BYTES", budget)
-    rows = da.zeros((10, sum(chunks[1])), chunks=chunks, dtype="f4")
-    seen = np.zeros(rows.shape, dtype=int)
-    for few, some in pieces(rows):
-        seen[few, some] += 1
-        for part, lengths in ((few, chunks[0]), (some, chunks[1])):
-            assert {part.start, part.stop} <= {0, *np.cumsum(lengths)}
-    assert (seen == 1).all()
+    dims, chunks = LAYOUTS[layout]
+    names, shape = ("sequence", "time", "y", "x"), (4, 6, 9, 14)
+    values = np.random.default_rng(0).normal(size=(2, *shape))
+    variables = [xr.Variable(names, each).transpose(*dims) for each in values]
+    for each in variables:
+        each.encoding["preferred_chunks"] = chunks
+    sources = file_fields(variables, names, shape, np.dtype("f8"))
+    index = np.array([3, 4, 5, 60, 100])
+    for chosen in (
+        sources,
+        [source.snapshots(slice(1, 5)).channels([1]) for source in sources[1:]],
+        [source.points(index) for source in sources],
+        [source.points(index[::-1]) for source in sources],
+        [sources[2], sources[0], sources[1].snapshots(slice(2))],
+    ):
+        expected = [source.load()[0] for source in chosen]
+        found = [np.full(each.shape, np.nan) for each in expected]
+        for slab in slabs(chosen):
+            members = zip(found[slab.sources], slab.values, strict=True)
+            for target, part in members:
+                assert np.isnan(target[slab.times, :, slab.points]).all()
+                target[slab.times, :, slab.points] = part
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
 
 
-def test_groups_are_as_large_as_they_may_be():
-    assert list(grouped([3, 3, 3, 9, 1], 6)) == [
-        slice(0, 6),
-        slice(6, 9),
-        slice(9, 18),
-        slice(18, 19),
-    ]
+def sizes(dims, chunks, budget, monkeypatch, lengths=(4, 6, 9)):
+    monkeypatch.setattr("smore.data.fields.file_fields.PIECE_BYTES", budget)
+    shape = {"sequence": 4, "time": 6, "y": 9, "x": 14}
+    variable = xr.Variable(dims, np.zeros([shape[name] for name in dims]))
+    variable.encoding["preferred_chunks"] = chunks
+    file = file_fields([variable], tuple(shape), tuple(shape.values()), np.dtype("f8"))[0].file
+    return file.slab(lengths, 1)
+
+
+def test_slabs_are_what_lies_side_by_side(monkeypatch):
+    """A row has 14 values of 8 bytes."""
+    files = {name: LAYOUTS[name] for name in LAYOUTS}
+    row = 8 * 14
+    assert sizes(*files["contiguous"], 9 * row, monkeypatch) == (1, 1, 9)
+    assert sizes(*files["contiguous"], 4 * 9 * row, monkeypatch) == (1, 4, 9)
+    assert sizes(*files["contiguous"], 2 * 6 * 9 * row, monkeypatch) == (2, 6, 9)
+    assert sizes(*files["points first"], 4 * 6 * 2 * row, monkeypatch) == (4, 6, 2)
+    assert sizes(*files["chunks"], 2 * 3 * 2 * row, monkeypatch) == (2, 3, 2)
+    assert sizes(*files["chunks"], 2 * 3 * 5 * row, monkeypatch) == (2, 3, 4)
+    assert sizes(*files["chunks"], 10**9, monkeypatch) == (4, 6, 9)
+    assert sizes(*files["one chunk"], 6 * 9 * row, monkeypatch) == (1, 6, 9)
+    assert sizes(*files["contiguous"], 1, monkeypatch) == (1, 1, 1)

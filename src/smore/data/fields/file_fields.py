@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,28 +68,125 @@ class LazyFields(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class FileFields(LazyFields):
-    """Fields that are still in the file they came in.
+class FileChannels:
+    """The channels of a file: a variable each over (sequence, time, ...space), in any order.
+
+    Points are the C order of the dimensions of space. Those of one step along the first of these
+    are a row, and rows are read whole.
 
     Attributes:
-        array: (times, channels, points), a dask array.
-        missing: what a NaN is, see `Trajectories.from_xarray`.
-        number: which sequence of the file this is, to name what is wrong with it.
-        first: which of its snapshots is the first one here.
+        variables: one per channel, whose values are read when they are asked for.
+        dims: (sequence, time, ...space); None for one that is not there.
+        shape: (sequences, times, ...space).
+        dtype: in which values are given.
     """
 
-    array: Array = field(repr=False)
+    variables: tuple[xr.Variable, ...]
+    dims: tuple[str | None, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def row(self) -> int:
+        """Points of a row."""
+        return math.prod(self.shape[3:])
+
+    def read(self, sequences: slice, times: slice, channels: Sequence[int], rows: slice) -> NDArray:
+        """(sequences, times, channels, points of the rows)."""
+        where = (sequences, times, rows)
+        lengths = [part.stop - part.start for part in where]
+        values = np.empty((*lengths[:2], len(channels), lengths[2] * self.row), self.dtype)
+        for number, channel in enumerate(channels):
+            values[:, :, number] = self._read(self.variables[channel], where).reshape(
+                *lengths[:2], -1
+            )
+        return values
+
+    def _read(self, variable: xr.Variable, where: tuple[slice, slice, slice]) -> NDArray:
+        index = {dim: part for dim, part in zip(self.dims, where, strict=False) if dim is not None}
+        here = variable.isel(index)
+        if here.chunks is not None:  # in this thread: its memory is that of the piece
+            here = here.compute(scheduler="synchronous")
+        order = [here.dims.index(dim) for dim in self.dims if dim is not None]
+        return here.values.transpose(order)
+
+    def as_dask(self, channel: int) -> Array:
+        """A channel as a dask array (sequences, times, points), in chunks of a good size."""
+        variable = self.variables[channel]
+        if variable.chunks is None:
+            sizes = self.slab(self.shape[:3], 1)
+            named = zip(self.dims, sizes, strict=False)
+            variable = variable.chunk({dim: size for dim, size in named if dim is not None})
+        here = variable.transpose(*(dim for dim in self.dims if dim is not None)).data
+        return here.reshape(*self.shape[:2], -1).astype(self.dtype)
+
+    def slab(self, lengths: Sequence[int], num_channels: int) -> tuple[int, ...]:
+        """How many sequences, times and rows, out of so many, are best read at once.
+
+        Whole chunks of the file, or what lies side by side in it: as many as `PIECE_BYTES` hold.
+        """
+        variable = self.variables[0]
+        room = max(PIECE_BYTES // (self.dtype.itemsize * num_channels * self.row), 1)
+        chunks = [min(size, length) for size, length in zip(self._chunks(), lengths, strict=True)]
+        sizes = list(chunks)
+        for axis in range(3):  # chunks that are larger than that are read in parts
+            sizes[axis] = max(min(sizes[axis], room * sizes[axis] // math.prod(sizes)), 1)
+        near = sorted(range(3), key=lambda axis: -self._position(variable, axis))
+        for axis in near:
+            count = room * sizes[axis] // (math.prod(sizes) * chunks[axis])
+            sizes[axis] = min(max(count * chunks[axis], sizes[axis]), lengths[axis])
+        return tuple(sizes)
+
+    def _position(self, variable: xr.Variable, axis: int) -> int:
+        """Which dimension of the file an axis is; values along the last are neighbours."""
+        dim = self.dims[axis]
+        return -1 if dim is None else variable.dims.index(dim)
+
+    def _chunks(self) -> list[int]:
+        """Sequences, times and rows of a chunk of the file; 1 where it has none."""
+        variable = self.variables[0]
+        if variable.chunks is not None:
+            sizes = {dim: max(parts) for dim, parts in zip(variable.dims, variable.chunks)}  # noqa: B905
+        else:
+            sizes = dict(variable.encoding.get("preferred_chunks") or {})
+        return [sizes.get(dim, 1) for dim in self.dims[:3]]
+
+
+@dataclass(frozen=True, eq=False)
+class FileFields(LazyFields):
+    """One sequence of a file.
+
+    Attributes:
+        file: where it is.
+        sequence: which one.
+        times: which of its snapshots, without gaps.
+        order: which channels.
+        index: (points,) which points; None for all.
+        missing: what a NaN is, see `Trajectories.from_xarray`.
+        number: which sequence of all data this is, to name what is wrong with it.
+    """
+
+    file: FileChannels = field(repr=False)
+    sequence: int
+    times: slice
+    order: tuple[int, ...]
+    index: NDArray[np.intp] | None = field(default=None, repr=False)
     missing: Literal["refuse", "mask"] = "refuse"
     number: int = 0
-    first: int = 0
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return self.array.shape
+        num_points = self.file.row * self.file.shape[2] if self.index is None else len(self.index)
+        return self.times.stop - self.times.start, len(self.order), num_points
 
     @property
     def dtype(self) -> np.dtype:
-        return self.array.dtype
+        return self.file.dtype
+
+    @property
+    def first(self) -> int:
+        """Which snapshot of the sequence is the first one here."""
+        return self.times.start
 
     @property
     def num_values(self) -> int:
@@ -96,29 +195,39 @@ class FileFields(LazyFields):
         return sum(u.size if seen is None else int(seen.sum()) for u, seen in self.parts())
 
     def snapshots(self, which: slice) -> FileFields:
-        first = self.first + which.indices(self.shape[0])[0]
-        return replace(self, array=self.array[which], first=first)
+        start, stop, step = which.indices(self.shape[0])
+        assert step == 1
+        return replace(self, times=slice(self.first + start, self.first + max(start, stop)))
 
     def channels(self, order: Sequence[int]) -> FileFields:
-        return replace(self, array=self.array[:, list(order)])
+        return replace(self, order=tuple(self.order[number] for number in order))
 
     def points(self, index: NDArray) -> FileFields:
         """The values at some of the points."""
         if index.dtype == bool:
             index = np.flatnonzero(index)
-        if len(index) and (np.diff(index) == 1).all():  # what is next to each other is read so
-            return replace(self, array=self.array[..., index[0] : index[-1] + 1])
-        return replace(self, array=self.array[..., index])
+        return replace(self, index=index if self.index is None else self.index[index])
 
-    @property
-    def rows(self) -> Array:
-        """(times · channels, points)."""
-        return self.array.reshape(-1, self.shape[2])
+    def read(self, times: slice, points: slice) -> NDArray:
+        """(times, channels, points) of some snapshots and points, as they are in the file."""
+        numbers = range(self.shape[2])[points] if self.index is None else self.index[points]
+        rows = slice(min(numbers) // self.file.row, max(numbers) // self.file.row + 1)
+        when = slice(self.first + times.start, self.first + times.stop)
+        which = slice(self.sequence, self.sequence + 1)
+        values = self.file.read(which, when, self.order, rows)[0]
+        return values[..., _positions(numbers, rows.start * self.file.row)]
+
+    def as_dask(self) -> Array:
+        """(times, channels, points), to be read when it is asked for."""
+        import dask.array as da
+
+        found = [self.file.as_dask(channel)[self.sequence, self.times] for channel in self.order]
+        together = da.stack(found, axis=1)
+        return together if self.index is None else together[..., self.index]
 
     def parts(self) -> Iterator[Observed]:
-        size = max(PIECE_BYTES // (self.dtype.itemsize * self.shape[0] * self.shape[1]), 1)
-        for points in grouped(self.array.chunks[2], size):
-            values = computed(self.array[..., points])
+        for points in self._pieces():
+            values = self.read(slice(0, self.shape[0]), points)
             if certainly_values(values):
                 yield values, None
                 continue
@@ -133,6 +242,17 @@ class FileFields(LazyFields):
                 raise DataError(self._told(values, ~finite, points, remedy))
             yield np.where(finite, values, 0), finite
 
+    def _pieces(self) -> Iterator[slice]:
+        """Points whose snapshots are read together: whole rows, or all if there is a choice."""
+        num_times, num_channels, num_points = self.shape
+        if self.index is not None:
+            yield slice(0, num_points)
+            return
+        row = self.file.row
+        most = max(PIECE_BYTES // (self.dtype.itemsize * num_times * num_channels * row), 1)
+        for start in range(0, num_points, most * row):
+            yield slice(start, min(start + most * row, num_points))
+
     def _told(self, values: NDArray, bad: NDArray[np.bool_], points: slice, remedy: str) -> str:
         time, channel, point = np.argwhere(bad)[0]
         return (
@@ -142,73 +262,113 @@ class FileFields(LazyFields):
         )
 
 
-def lazy_fields(
-    variables: Sequence[xr.Variable], shape: tuple[int, ...], dtype: np.dtype
+def _positions(numbers: range | NDArray, start: int) -> slice | NDArray:
+    """Where points are among those from `start` on; a slice where they are side by side."""
+    if isinstance(numbers, range):
+        return slice(numbers[0] - start, numbers[-1] + 1 - start)
+    return numbers - start
+
+
+@dataclass(frozen=True, eq=False)
+class Slab:
+    """What was read at once.
+
+    Attributes:
+        sources: (slice) which of the sequences asked for.
+        times: which of their snapshots.
+        points: which of their points.
+        values: (sequences, times, channels, points).
+    """
+
+    sources: slice
+    times: slice
+    points: slice
+    values: NDArray
+
+
+def slabs(sources: Sequence[FileFields]) -> Iterator[Slab]:
+    """All values of some sequences, each once, along the layout of their files."""
+    start = 0
+    for _, group in itertools.groupby(enumerate(sources), key=_together):
+        members = [source for _, source in group]
+        yield from _group_slabs(members, start)
+        start += len(members)
+
+
+def _together(numbered: tuple[int, FileFields]) -> tuple[object, ...]:
+    """The same for sequences that follow each other in a file and are asked for alike."""
+    number, source = numbered
+    return (
+        id(source.file),
+        source.sequence - number,
+        (source.times.start, source.times.stop),
+        source.order,
+        id(source.index),
+    )
+
+
+def _group_slabs(group: Sequence[FileFields], offset: int) -> Iterator[Slab]:
+    source, file = group[0], group[0].file
+    num_times, num_channels, num_points = source.shape
+    increasing = source.index is None or bool((np.diff(source.index) > 0).all())
+    low, high = (0, file.shape[2] * file.row - 1)
+    if source.index is not None:
+        low, high = int(source.index.min()), int(source.index.max())
+    rows = range(low // file.row, high // file.row + 1)
+    lengths = (len(group), num_times, len(rows))
+    sizes = list(file.slab(lengths, num_channels))
+    if not increasing:
+        sizes[2] = len(rows)
+    cuts = [
+        [slice(at, min(at + size, length)) for at in range(0, length, size)]
+        for size, length in zip(sizes, lengths, strict=True)
+    ]
+    for which, times, some in itertools.product(*cuts):
+        here = slice(rows[some.start], rows[some.stop - 1] + 1)
+        points = _points_in(source.index, num_points, here, file.row, increasing)
+        if points.stop == points.start:
+            continue
+        values = file.read(
+            slice(source.sequence + which.start, source.sequence + which.stop),
+            slice(source.first + times.start, source.first + times.stop),
+            source.order,
+            here,
+        )
+        if source.index is not None:
+            values = values[..., source.index[points] - here.start * file.row]
+        yield Slab(slice(offset + which.start, offset + which.stop), times, points, values)
+
+
+def _points_in(
+    index: NDArray | None, num_points: int, rows: slice, row: int, increasing: bool
+) -> slice:
+    """Which of the points asked for lie in some rows."""
+    if index is None:
+        return slice(rows.start * row, rows.stop * row)
+    if not increasing:
+        return slice(0, num_points)
+    start, stop = np.searchsorted(index, [rows.start * row, rows.stop * row])
+    return slice(int(start), int(stop))
+
+
+def file_fields(
+    variables: Sequence[xr.Variable],
+    dims: tuple[str | None, ...],
+    shape: tuple[int, ...],
+    dtype: np.dtype,
 ) -> list[FileFields]:
-    """The fields of every sequence, from one variable (sequence, time, ...space) per channel.
-
-    Points are the C order of the dimensions of space, so all but the first of these have to be
-    read together. Where that takes many chunks of the file, the first is cut in turn.
-    """
-    import dask.array as da
-
-    channels = []
-    for variable in variables:
-        whole = da.asarray(variable.data).reshape(shape)
-        joined = _with_whole_rows(whole).reshape(*shape[:2], -1)
-        channels.append(joined.astype(dtype))
-    fields = da.stack(channels, axis=2)
-    return [FileFields(fields[number]) for number in range(shape[0])]
+    """The fields of every sequence, from one variable per channel; see `FileChannels`."""
+    file = FileChannels(tuple(variables), dims, shape, dtype)
+    order = tuple(range(len(variables)))
+    return [FileFields(file, number, slice(0, shape[1]), order) for number in range(shape[0])]
 
 
-def _with_whole_rows(array: Array) -> Array:
-    """An array (sequence, time, ...space) whose chunks reach over all but the first of space."""
-    trailing = range(3, array.ndim)
-    if all(len(array.chunks[axis]) == 1 for axis in trailing):
-        return array
-    row = array.itemsize * array.chunksize[0] * array.chunksize[1] * int(np.prod(array.shape[3:]))
-    largest = max(PIECE_BYTES // row, 1)
-    parts = [np.array_split(range(length), -(-length // largest)) for length in array.chunks[2]]
-    along = tuple(len(part) for chunk in parts for part in chunk)
-    return array.rechunk({2: along} | dict.fromkeys(trailing, -1))
+def fields_as_file(fields: NDArray) -> FileFields:
+    """Fields in memory as if they were not, for what comes together with fields in a file."""
+    import xarray as xr
 
-
-def dask_array(fields: NDArray) -> Array:
-    """An array in memory as if it were not, for what comes together with lazy fields."""
-    import dask.array as da
-
-    return da.from_array(fields)
-
-
-def computed(array: Array) -> NDArray:
-    """A piece of a dask array, read in this thread: its memory is that of the piece."""
-    return np.asarray(array.compute(scheduler="synchronous"))
-
-
-def pieces(rows: Array) -> Iterator[tuple[slice, slice]]:
-    """Pieces of an array (columns, points) that are whole chunks, of about `PIECE_BYTES`.
-
-    All columns of some points where these fit, which reads a file chunk once even if it holds
-    parts of many sequences; else all points of some columns.
-    """
-    columns, points = rows.chunks
-    most = PIECE_BYTES // rows.itemsize
-    if max(points) * sum(columns) <= most:
-        for some in grouped(points, most // sum(columns)):
-            yield slice(0, sum(columns)), some
-        return
-    wide = list(grouped(points, most // max(columns)))
-    for few in grouped(columns, most // max(part.stop - part.start for part in wide)):
-        for some in wide:
-            yield few, some
-
-
-def grouped(chunks: Sequence[int], size: int) -> Iterator[slice]:
-    """Neighbouring chunks together, as many as make up `size`, and at least one."""
-    start = stop = 0
-    for length in chunks:
-        if stop > start and stop + length - start > size:
-            yield slice(start, stop)
-            start = stop
-        stop += length
-    yield slice(start, stop)
+    names = ("time", "channel", "point")
+    whole = xr.Variable(names, fields)
+    variables = [whole.isel(channel=number) for number in range(fields.shape[1])]
+    shape = (1, fields.shape[0], fields.shape[2])
+    return file_fields(variables, (None, "time", "point"), shape, fields.dtype)[0]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.data.fields._column_sums import checksums, field_checksums, point_keys
-from smore.data.fields.file_fields import FileFields, computed, pieces
+from smore.data.fields.file_fields import FileFields, slabs
 from smore.data.fields.scratch_fields import StoredFields
 from smore.data.sequence import Sequence
 from smore.data.trajectories import Trajectories
@@ -50,14 +50,13 @@ def _checksums(sequence: Sequence) -> tuple[NDArray[np.uint64], NDArray[np.uint6
 
 def _file_checksums(source: FileFields) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The same of fields that are still in their file, in one pass."""
-    rows, shape = source.rows, source.shape[:2]
-    values, missing = np.zeros((2, rows.shape[0]), dtype=np.uint64)
-    for few, some in pieces(rows):
-        part, keys = computed(rows[few, some]), point_keys(np.arange(some.start, some.stop))
-        gone = np.isnan(part)
-        missing[few] += checksums(gone, keys)
-        values[few] += checksums(np.where(gone, 0, part), keys)
-    return values.reshape(shape), missing.reshape(shape)
+    values, missing = np.zeros((2, *source.shape[:2]), dtype=np.uint64)
+    for slab in slabs([source]):
+        keys = point_keys(np.arange(slab.points.start, slab.points.stop))
+        gone = np.isnan(slab.values[0])
+        missing[slab.times] += checksums(gone, keys)
+        values[slab.times] += checksums(np.where(gone, 0, slab.values[0]), keys)
+    return values, missing
 
 
 def _digest(arrays: Iterable[NDArray]) -> str:

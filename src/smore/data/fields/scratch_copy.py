@@ -8,17 +8,18 @@ finite, their moments, and a checksum.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smore.data.fields._column_sums import ColumnSums, point_keys
 from smore.data.fields.column_store import ColumnStore
-from smore.data.fields.file_fields import PIECE_BYTES, FileFields, computed, grouped, pieces
+from smore.data.fields.file_fields import FileFields, Slab, slabs
 from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
 from smore.data.fields.scratch_fields import FieldStore, StoredFields
 from smore.data.mesh import Mesh
@@ -26,9 +27,6 @@ from smore.data.trajectories import Trajectories
 from smore.data.validation import told_value
 from smore.errors import DataError
 from smore.runtime import ProgressLine, pace
-
-if TYPE_CHECKING:
-    from dask.array import Array
 
 IN_MEMORY = "read the data into memory (Trajectories.load, or a larger bound: --memory)"
 
@@ -86,40 +84,54 @@ class _Copy:
     """One pass over all fields, as rows (columns, points of the mesh)."""
 
     def __init__(self, trajectories: Trajectories, mesh: Mesh) -> None:
-        import dask.array as da
-
         self.trajectories, self.mesh = trajectories, mesh
         self.sources = [
             sequence.source for sequence in trajectories if isinstance(sequence.source, FileFields)
         ]
         assert len(self.sources) == len(trajectories), "some fields were copied already"
-        self.rows: Array = da.concatenate([source.rows for source in self.sources])
         self.names = [
             _Row(number, time, channel)
             for number, source in enumerate(self.sources)
             for time, channel in np.ndindex(source.shape[:2])
         ]
+        sizes = [source.shape[0] * source.shape[1] for source in self.sources]
+        self.starts = [0, *itertools.accumulate(sizes)]
         self.masked = any(source.missing == "mask" for source in self.sources)
 
     def run(self, folder: str | os.PathLike[str] | None, show_progress: bool) -> FieldStore:
         seen = self._seen_points() if self.masked else None
-        num_columns, num_points = self.rows.shape
+        num_columns, num_points = len(self.names), self.mesh.num_points
         count = num_points if seen is None else int(seen.sum())
         columns = ColumnStore(count, num_columns, folder)
-        store = FieldStore(
-            columns, np.zeros(num_columns), ColumnSums(num_columns), seen, self.rows.dtype
-        )
-        total, done = int(self.rows.nbytes), 0
+        dtype = np.result_type(*(source.dtype for source in self.sources))
+        store = FieldStore(columns, np.zeros(num_columns), ColumnSums(num_columns), seen, dtype)
+        total, done = dtype.itemsize * num_columns * num_points, 0
         with ProgressLine("reading, MB", total >> 20, shown=show_progress) as line:
-            for rows, points in pieces(self.rows):
-                values = computed(self.rows[rows, points])
-                place = points.start if seen is None else int(seen[: points.start].sum())
-                for part in _tiles(points, columns.tile):
-                    here = slice(part.start - points.start, part.stop - points.start)
-                    place += self._keep(store, rows.start, part, values[:, here], place)
-                done += values.nbytes
-                line.update(done >> 20, pace(done // values.itemsize, line.seconds, "values"))
+            for slab in slabs(self.sources):
+                for column, values in self._columns(slab):
+                    self._keep_tiles(store, column, slab.points, values.astype(dtype, copy=False))
+                done += slab.values.nbytes
+                line.update(done >> 20, pace(done // dtype.itemsize, line.seconds, "values"))
         return store
+
+    def _columns(self, slab: Slab) -> Iterator[tuple[int, NDArray]]:
+        """Values (columns, points) of a slab, and the number of the first column."""
+        num_times, num_channels, num_points = slab.values.shape[1:]
+        source = self.sources[slab.sources.start]
+        if num_times == source.shape[0]:  # sequences follow each other without a gap
+            yield self.starts[slab.sources.start], slab.values.reshape(-1, num_points)
+            return
+        for number, values in enumerate(slab.values, start=slab.sources.start):
+            first = self.starts[number] + slab.times.start * num_channels
+            yield first, values.reshape(-1, num_points)
+
+    def _keep_tiles(self, store: FieldStore, column: int, points: slice, values: NDArray) -> None:
+        """Check and write values (columns, points), a tile of the store at a time."""
+        seen = store.seen
+        place = points.start if seen is None else int(seen[: points.start].sum())
+        for part in _tiles(points, store.columns.tile):
+            here = slice(part.start - points.start, part.stop - points.start)
+            place += self._keep(store, column, part, values[:, here], place)
 
     def _keep(
         self, store: FieldStore, column: int, points: slice, values: NDArray, place: int
@@ -148,15 +160,13 @@ class _Copy:
 
     def _seen_points(self) -> NDArray[np.bool_] | None:
         """Where the first snapshot is observed; None for everywhere."""
-        num_channels = self.sources[0].shape[1]
         seen = np.empty(self.mesh.num_points, dtype=bool)
-        first = self.rows[:num_channels]
-        for points in grouped(first.chunks[1], PIECE_BYTES // (first.itemsize * num_channels)):
-            known = ~np.isnan(computed(first[:, points]))
-            seen[points] = known[0]
+        for slab in slabs([self.sources[0].snapshots(slice(1))]):
+            known = ~np.isnan(slab.values[0, 0])
+            seen[slab.points] = known[0]
             if (known != known[0]).any():
                 channel, place = np.argwhere(known != known[0])[0]
-                self._refuse_gap(int(channel), points.start + int(place))
+                self._refuse_gap(int(channel), slab.points.start + int(place))
         if not seen.any():
             raise DataError(
                 "the first snapshot has no observed value at all, every one is NaN; leave it out"

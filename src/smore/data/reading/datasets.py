@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from smore.data.fields.file_fields import FileFields, lazy_fields
+from smore.data.fields.file_fields import FileFields, file_fields
 from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
 from smore.data.reading._layout import TIME_NAMES, Layout, find_layout
@@ -28,8 +27,10 @@ def read_datasets(
     missing: Missing,
     geometry: Geometry | None,
     coordinate_names: abc.Sequence[str] | None,
+    *,
+    lazy: bool = False,
 ) -> Trajectories:
-    """See `Trajectories.from_xarray`."""
+    """See `Trajectories.from_xarray`, and `Trajectories.open` for `lazy`."""
     require_some(len(datasets), "dataset")
     for dataset in datasets:
         if not isinstance(dataset, xr.Dataset):
@@ -40,14 +41,14 @@ def read_datasets(
     parts: list[Trajectories] = []
     for dataset in datasets:
         layout = find_layout(dataset, channels, geometry, coordinate_names)
-        parts.append(_read(dataset, layout, parts[0].clock if parts else None))
+        parts.append(_read(dataset, layout, parts[0].clock if parts else None, lazy))
     return validated(parts[0] if len(parts) == 1 else _joined(parts), missing)
 
 
-def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None) -> Trajectories:
+def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None, lazy: bool) -> Trajectories:
     """What one dataset holds, before any number is looked at."""
     space = _space(dataset, layout)
-    fields = _fields(dataset, layout)
+    fields = _fields(dataset, layout, lazy)
     clock, times = _times(dataset, layout, clock)
     meshes = _meshes(dataset, layout, space)
     sequences = tuple(
@@ -80,22 +81,25 @@ def _space(dataset: xr.Dataset, layout: Layout) -> Space:
     return make_space(layout.coordinates, units, layout.geometry)
 
 
-def _fields(dataset: xr.Dataset, layout: Layout) -> NDArray[np.floating] | list[FileFields]:
+def _fields(
+    dataset: xr.Dataset, layout: Layout, lazy: bool
+) -> NDArray[np.floating] | list[FileFields]:
     """(times, channels, points) of every sequence.
 
-    In memory it is a view of the dataset where one channel allows it; variables that are not in
-    memory stay where they are.
+    In memory it is a view of the dataset where one channel allows it; variables that are dask
+    arrays stay where they are, and others if they shall.
     """
-    dims = [name for name in (layout.sequence, layout.time, *layout.space) if name is not None]
+    names = (layout.sequence, layout.time, *layout.space)
+    dims = [name for name in names if name is not None]
     num_sequences, num_times = _num_sequences(dataset, layout), dataset.sizes.get(layout.time, 1)
     dtype = np.result_type(*(require_real(dataset[name].dtype, name) for name in layout.channels))
-    variables = [dataset.variables[name].transpose(*dims) for name in layout.channels]
+    variables = [dataset.variables[name] for name in layout.channels]
     shape = (num_sequences, num_times, *(dataset.sizes[name] for name in layout.space))
-    if any(variable.chunks is not None for variable in variables):
-        return lazy_fields(variables, shape, dtype)
+    if lazy or any(variable.chunks is not None for variable in variables):
+        return file_fields(variables, names, shape, dtype)
 
     def channel(variable: xr.Variable) -> NDArray[np.floating]:
-        return variable.values.reshape(num_sequences, num_times, -1)
+        return variable.transpose(*dims).values.reshape(num_sequences, num_times, -1)
 
     if len(variables) == 1:
         return channel(variables[0]).astype(dtype, copy=False)[:, :, None]
@@ -233,7 +237,9 @@ def _unpadded_fields(
     values: NDArray[np.floating] | FileFields, num_times: int, num_points: int
 ) -> NDArray[np.floating] | FileFields:
     if isinstance(values, FileFields):
-        return replace(values, array=values.array[:num_times, :, :num_points])
+        values = values.snapshots(slice(num_times))
+        padded = num_points < values.shape[2]
+        return values.points(np.arange(num_points)) if padded else values
     return values[:num_times, :, :num_points]
 
 

@@ -6,15 +6,13 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 
 import xarray as xr
 from pydantic import ByteSize
 
-from smore.data.reading._layout import SEQUENCE, TIME_NAMES
 from smore.errors import DataError, unwritable
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
@@ -26,48 +24,22 @@ HEADER_BYTES = 2**14
 VARIABLE_BYTES = 2**12
 
 
-@contextmanager
-def open_dataset(path: str | PathLike[str]) -> Iterator[xr.Dataset]:
-    """The dataset in a file, whose values are read when they are needed.
-
-    Raises:
-        DataError: there is no such file, or it is not NetCDF or Zarr.
-    """
-    with _opened(path) as dataset:
-        yield dataset
-
-
-def open_lazily(path: str | PathLike[str]) -> xr.Dataset:
-    """The dataset in a file, as dask arrays that keep the file open while they are used.
-
-    Their chunks are those of the file; what has none is read a snapshot at a time.
-
-    Raises:
-        DataError: as `open_dataset`.
-    """
-    dataset = _opened(path)
-    large = {name: variable for name, variable in dataset.data_vars.items() if variable.ndim > 1}
-    return dataset.assign({name: each.chunk(_chunks(each)) for name, each in large.items()})
-
-
 def fields_bytes(path: str | PathLike[str]) -> int:
     """What the data variables of a file take in memory.
 
     Raises:
         DataError: as `open_dataset`.
     """
-    with _opened(path) as dataset:
+    with open_dataset(path) as dataset:
         return sum(variable.nbytes for variable in dataset.data_vars.values())
 
 
-def _chunks(variable: xr.DataArray) -> dict[Hashable, int]:
-    preferred = variable.encoding.get("preferred_chunks")
-    if preferred:
-        return dict(preferred)
-    return {dim: 1 for dim in (SEQUENCE, *TIME_NAMES) if dim in variable.dims}
+def open_dataset(path: str | PathLike[str]) -> xr.Dataset:
+    """The dataset in a file, whose values are read when they are needed.
 
-
-def _opened(path: str | PathLike[str]) -> xr.Dataset:
+    Raises:
+        DataError: there is no such file, or it is not NetCDF or Zarr.
+    """
     path = require_data_format(path)
     if not path.exists():
         raise DataError(f"there is no file {path}")

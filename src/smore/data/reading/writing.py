@@ -83,7 +83,9 @@ def _lazy_channels(trajectories: Trajectories, sources: list[FileFields], mesh: 
     """Channels that stay where they are until the dataset is written or looked at."""
     import dask.array as da
 
-    together = da.stack([source.array for source in sources])  # (sequence, time, channel, point)
+    together = da.stack(
+        [source.as_dask() for source in sources]
+    )  # (sequence, time, channel, point)
     shape = (*together.shape[:2], *mesh.shape)
     return {
         channel.name: xr.Variable(
