@@ -36,7 +36,6 @@ from smore.data import (
     Missing,
     Trajectories,
     calendar_of,
-    fields_bytes,
     numbered_fields,
     read_observations,
     require_snapshots,
@@ -45,6 +44,7 @@ from smore.data import (
 from smore.errors import DataError, NotFittedError, SettingsError, UnobservedWarning
 from smore.evaluation import Evaluation, evaluate_surrogate
 from smore.inference import FitMethod, LatentState, cautions
+from smore.inputs import Data, as_trajectories
 from smore.model_file import load_surrogate, save_surrogate
 from smore.runtime import resolve_device
 from smore.settings import Settings
@@ -57,14 +57,7 @@ from smore.surrogate import (
     forecast_dataset,
     infer,
 )
-from smore.training import EVERY_SECONDS, RunOptions, run_training
-
-# Files are streamed if their fields take more bytes than this, or than this share of a bound that
-# was set: the fields come with normalised copies and what is computed from them.
-STREAMED_BEYOND = 4 * 2**30
-IN_MEMORY_SHARE = 0.25
-
-Data = Trajectories | xr.Dataset | list[xr.Dataset] | str | os.PathLike[str]
+from smore.training import EVERY_SECONDS, RunOptions, require_same_settings, run_training
 
 
 class SMORE:
@@ -130,6 +123,8 @@ class SMORE:
                 another one is gone; a checkpoint is written.
         """
         device = resolve_device(self.settings.device)
+        if resume:
+            require_same_settings(checkpoints, self.settings)
         how = (missing, self.settings.memory, geometry)
         training = as_trajectories(data, *how)
         selecting = None if select_on is None else as_trajectories(select_on, *how)
@@ -488,24 +483,3 @@ class SMORE:
         if not len(coords):
             raise DataError("expected at least one of the points to forecast at, got none")
         return points if isinstance(points, Mesh) else scattered_mesh(coords, space.geometry)
-
-
-def as_trajectories(
-    data: Data,
-    missing: Missing = "refuse",
-    memory: int | None = None,
-    geometry: Geometry | None = None,
-) -> Trajectories:
-    """Trajectories from whatever the user has; lazy ones from a file that is large for `memory`."""
-    if isinstance(data, Trajectories):
-        return data
-    if isinstance(data, xr.Dataset | list):
-        return Trajectories.from_xarray(data, missing=missing, geometry=geometry)
-    if not isinstance(data, str | os.PathLike):
-        raise DataError(
-            f"expected Trajectories, an xarray Dataset or a file name, got {type(data).__name__}; "
-            "arrays go through Trajectories.from_arrays"
-        )
-    most = STREAMED_BEYOND if memory is None else IN_MEMORY_SHARE * memory
-    lazy = fields_bytes(data) > most
-    return Trajectories.open(data, missing=missing, geometry=geometry, lazy=lazy)

@@ -38,7 +38,7 @@ def test_a_streamed_fit_and_its_evaluation_are_those_in_memory(folder):
 @pytest.mark.filterwarnings("ignore::smore.errors.UnobservedWarning")
 @pytest.mark.parametrize("name", ["large.nc", "large.zarr"])
 def test_a_large_forecast_is_the_same_forecast(name, folder, monkeypatch):
-    monkeypatch.setattr(command, "STREAMED_BEYOND", 0)
+    monkeypatch.setattr(command, "LARGE_FORECAST", 0)
     monkeypatch.setattr("smore.surrogate._lazy_forecast.SLAB_BYTES", 2000)
     command.forecast(
         folder / "whole.smore", folder / "flow.zarr", times=TIMES, output=folder / name
@@ -55,7 +55,7 @@ def test_a_large_forecast_is_the_same_forecast(name, folder, monkeypatch):
 def test_info_reads_a_large_file_too(folder, monkeypatch, capsys):
     from smore.cli import data
 
-    monkeypatch.setattr("smore.model.STREAMED_BEYOND", 0)
+    monkeypatch.setattr("smore.inputs.STREAMED_BEYOND", 0)
     data.info(folder / "flow.zarr", as_json=True)
     found = json.loads(capsys.readouterr().out)
     expected = flow("f8")["u1"]

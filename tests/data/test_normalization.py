@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from smore.data import Normalization, Trajectories
-from smore.data.normalization import require_variation
+from smore.data.normalization import channel_moments, require_variation
 from smore.errors import DataError
 
 
@@ -94,7 +94,7 @@ def test_data_that_never_change_are_refused_by_name() -> None:
         coords = np.random.default_rng(0).uniform(size=(4, 2))
         names = ["u", "v"][: fields.shape[2]]
         given = Trajectories.from_arrays(fields, coords, np.arange(3.0), channels=names)
-        require_variation(given)
+        require_variation(channel_moments(given), given.channels)
 
     with pytest.raises(DataError, match=r"the values of 'u' are all 3; a model of a constant"):
         require(constants(3.0))

@@ -11,7 +11,7 @@ import typer
 from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, print_json, print_table, span
 from smore.data import Trajectories, channel_moments, stored
-from smore.model import as_trajectories
+from smore.inputs import as_trajectories
 
 
 def info(

@@ -13,7 +13,8 @@ from smore.cli.output import Json, console, print_evaluation, print_json
 from smore.data import Trajectories
 from smore.errors import SettingsError
 from smore.inference import FitMethod
-from smore.model import SMORE, as_trajectories
+from smore.inputs import as_trajectories
+from smore.model import SMORE
 from smore.plotting import forecast_figure, require_figure_format, save_figure
 from smore.runtime import shown_passes
 

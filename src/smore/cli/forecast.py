@@ -21,7 +21,7 @@ from smore.runtime import shown_passes
 from smore.surrogate import Description
 
 # Bytes of fields from which on a forecast is decoded piece by piece.
-STREAMED_BEYOND = 2**28
+LARGE_FORECAST = 2**28
 
 
 def forecast(
@@ -113,7 +113,7 @@ def _is_large(where: Any, num_fields: int) -> bool:
     meshes = where if isinstance(where, list) else [where]
     if any(mesh is not meshes[0] for mesh in meshes):
         return False
-    return 4 * num_fields * meshes[0].num_points > STREAMED_BEYOND
+    return 4 * num_fields * meshes[0].num_points > LARGE_FORECAST
 
 
 def _print_state(state: LatentState, description: Description) -> None:

@@ -17,7 +17,7 @@ from smore.data.fields.scratch_copy import stored
 from smore.data.fields.scratch_fields import StoredFields
 from smore.data.fields.seen import seen_points
 from smore.data.mesh import Mesh
-from smore.data.normalization import Normalization, channel_moments, require_variation
+from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
 from smore.data.quadrature import scattered_mesh
 from smore.data.reading.files import (
     CSV_SUFFIX,
@@ -56,6 +56,7 @@ __all__ = [
     "Geometry",
     "Mesh",
     "Missing",
+    "Moments",
     "Normalization",
     "Sequence",
     "Space",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -11,12 +12,30 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from smore.data.fields.scratch_fields import StoredFields
 from smore.data.sequence import Sequence
+from smore.data.space import Channel
 from smore.data.trajectories import Trajectories
 from smore.errors import DataError
 from smore.runtime import ALONE, StoredTuple, Team
 
 # A spread this small beside the mean is round-off: the channel is constant.
 _CONSTANT = 1e-12
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation (channels,) over all observed values."""
+
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """(channels,) which channels are not constant."""
+        return self.deviation > _CONSTANT * np.abs(self.mean)
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """(channels,) the deviation; 1 of a constant channel, which has no other scale."""
+        return np.where(self.varies, self.deviation, 1.0)
 
 
 class Normalization(BaseModel):
@@ -53,13 +72,16 @@ class Normalization(BaseModel):
                 only divides, which keeps zero where it is; "none" does neither.
             team: the processes that hold the other points.
         """
-        nothing = np.zeros(trajectories.num_channels)
+        return cls.of(channel_moments(trajectories, team), kind)
+
+    @classmethod
+    def of(cls, moments: Moments, kind: Literal["standard", "scale", "none"]) -> Self:
+        """The same for channels of known moments."""
+        nothing = np.zeros(len(moments.mean))
         if kind == "none":
             return cls(shift=tuple(nothing), scale=tuple(nothing + 1))
-        mean, deviation = channel_moments(trajectories, team)
-        scale = np.where(deviation > _CONSTANT * np.abs(mean), deviation, 1.0)
-        shift = mean if kind == "standard" else nothing
-        return cls(shift=tuple(shift.tolist()), scale=tuple(scale.tolist()))
+        shift = moments.mean if kind == "standard" else nothing
+        return cls(shift=tuple(shift.tolist()), scale=tuple(moments.scale.tolist()))
 
     @property
     def shift_array(self) -> NDArray[np.float64]:
@@ -89,14 +111,13 @@ class Normalization(BaseModel):
         )
 
 
-def require_variation(trajectories: Trajectories, team: Team = ALONE) -> None:
+def require_variation(moments: Moments, channels: Iterable[Channel]) -> None:
     """Refuse data in which no channel ever changes, in time, in space or between sequences."""
-    mean, deviation = channel_moments(trajectories, team)
-    if (deviation > _CONSTANT * np.abs(mean)).any():
+    if moments.varies.any():
         return
     told = [
         f"'{channel.name}' are all {value:.7g}"
-        for channel, value in zip(trajectories.channels, mean, strict=True)
+        for channel, value in zip(channels, moments.mean, strict=True)
     ]
     raise DataError(
         f"expected fields that change, but the values of {', those of '.join(told)}; a model of a "
@@ -104,10 +125,8 @@ def require_variation(trajectories: Trajectories, team: Team = ALONE) -> None:
     )
 
 
-def channel_moments(
-    trajectories: Trajectories, team: Team = ALONE
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation (channels,) over all observed values, one sequence at a time."""
+def channel_moments(trajectories: Trajectories, team: Team = ALONE) -> Moments:
+    """Mean and standard deviation over all observed values, one sequence at a time."""
     total = np.zeros(trajectories.num_channels)
     count = np.zeros(trajectories.num_channels)
     for sequence in trajectories:
@@ -122,7 +141,7 @@ def channel_moments(
     for sequence in trajectories:
         squares += _squares(sequence, mean)
     team.add_up(torch.from_numpy(squares))
-    return mean, np.sqrt(squares / count)
+    return Moments(mean, np.sqrt(squares / count))
 
 
 def _totals(sequence: Sequence) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

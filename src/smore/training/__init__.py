@@ -5,6 +5,7 @@ from smore.training.checkpoints.checkpoints import (
     EVERY_SECONDS,
     checkpoint_files,
     discard_checkpoints,
+    require_same_settings,
 )
 from smore.training.preparation import Prepared, assemble, prepare
 from smore.training.problem import TrainingProblem
@@ -24,6 +25,7 @@ __all__ = [
     "discard_checkpoints",
     "draw_batches",
     "prepare",
+    "require_same_settings",
     "run_training",
     "train",
 ]

@@ -14,13 +14,16 @@ from smore.data import (
     AnyBlock,
     BoxMap,
     Mesh,
+    Moments,
     Normalization,
     SphereMap,
     Trajectories,
     align,
+    channel_moments,
     fit_coordinate_map,
     make_blocks,
     require_snapshots,
+    require_variation,
     seen_points,
     shared_out,
     stored,
@@ -62,6 +65,7 @@ class Prepared:
         trajectories: the snapshots that supervise, cut into training windows; in a team, at this
             process's share of the points.
         select_on: what selects the checkpoint, if anything was given or held out; likewise.
+        moments: of the channels.
         problem: the same as blocks.
         settings: without any None left that the data can decide.
         forecast_error: selects the checkpoint; None when nothing could be held out.
@@ -73,6 +77,7 @@ class Prepared:
 
     trajectories: Trajectories
     select_on: Trajectories | None
+    moments: Moments
     normalization: Normalization
     coordinate_map: BoxMap | SphereMap
     problem: TrainingProblem
@@ -123,7 +128,9 @@ def prepare(
     trajectories = stored(trajectories, show_progress=show_progress)
     if select_on is not None:
         select_on = stored(shared_out(select_on, team), show_progress=show_progress)
-    normalization = Normalization.fit(trajectories, settings.scaling, team)
+    moments = channel_moments(trajectories, team)
+    require_variation(moments, trajectories.channels)
+    normalization = Normalization.of(moments, settings.scaling)
     time_step = median_step(trajectories)
     time_scale = settings.time_scale or time_step
     _require_memory(trajectories, settings)
@@ -147,6 +154,7 @@ def prepare(
     return Prepared(
         trajectories,
         select_on,
+        moments,
         normalization,
         coordinate_map,
         problem,
@@ -316,8 +324,7 @@ def _stepping(prepared: Prepared) -> Stepping:
 
 def _variance(prepared: Prepared) -> tuple[float, ...]:
     """Variance of each channel; 1 for a constant one, whose errors have no other scale."""
-    scale = Normalization.fit(prepared.trajectories, "scale", prepared.team).scale
-    return tuple(each**2 for each in scale)
+    return tuple(each**2 for each in prepared.moments.scale.tolist())
 
 
 def _noise(prepared: Prepared, trained: Trained) -> Tensor:

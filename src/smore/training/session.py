@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from smore.data import Trajectories, require_variation
+from smore.data import Trajectories, stored
 from smore.errors import DivergenceError, ProcessLostError
 from smore.runtime import shown_passes, stop_requests, team
 from smore.settings import Settings
@@ -51,22 +51,30 @@ def run_training(
     """
     keeps = options.checkpoints is not None
     with stop_requests() if keeps else nullcontext() as stop, team(device) as members:
+        shown = options.progress and members.leads
+
+        def identity() -> dict[str, str]:
+            """What the run is made of; fields in a file are copied on the way, and read once."""
+            nonlocal training, selecting
+            if members.size == 1:  # of a team each copies its share only
+                training = stored(training, show_progress=shown)
+                selecting = selecting and stored(selecting, show_progress=shown)
+            return run_identity(settings, training, selecting)
+
         kept = open_checkpoints(
             options.checkpoints,
-            lambda: run_identity(settings, training, selecting),
+            identity,
             every=options.checkpoint_seconds,
             resume=options.resume,
             stop=stop,
             team=members,
         )
         try:
-            shown = options.progress and members.leads
             if shown and kept.origin is not None:
                 print(kept.origin, file=sys.stderr)
             prepared = prepare(
                 training, selecting, settings, device, team=members, show_progress=shown
             )
-            require_variation(prepared.trajectories, members)
             trained = train(prepared, device, checkpoints=kept, show_progress=shown)
             with shown_passes("finishing", shown=shown):
                 surrogate = assemble(prepared, trained, kept.seconds)

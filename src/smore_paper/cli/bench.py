@@ -11,7 +11,8 @@ import typer
 
 from smore.cli.output import Json, console, print_json, print_table
 from smore.errors import SettingsError
-from smore.model import SMORE, as_trajectories
+from smore.inputs import as_trajectories
+from smore.model import SMORE
 from smore_paper.benches.bounds import check_masks, check_systems
 from smore_paper.benches.calibration import VISIBLE as CALIBRATED
 from smore_paper.benches.calibration import coverages

@@ -11,7 +11,8 @@ import typer
 from smore.cli.output import Json, console, print_json, print_table, show
 from smore.errors import SettingsError
 from smore.inference import FitMethod
-from smore.model import SMORE, as_trajectories
+from smore.inputs import as_trajectories
+from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure
 from smore.runtime import ProgressLine
 from smore_paper.claims import SPARSE_CLAIMS, SPARSE_OBSERVABILITY

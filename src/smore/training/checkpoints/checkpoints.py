@@ -39,6 +39,10 @@ EVERY_SECONDS = 60.0
 STEPS = "steps"  # how many a stage has done, beside the states of its parts
 
 
+# Identity, stages and seconds.
+_Content = tuple[dict[str, str], dict[str, State], float]
+
+
 class Stateful(Protocol):
     """Anything with a state: networks, optimisers, schedules, loops."""
 
@@ -119,25 +123,18 @@ class Checkpoints:
             ModelFileError: there are files, but none can be read.
         """
         assert self.folder is not None
-        files = checkpoint_files(self.folder)
-        damage: ModelFileError | None = None
-        for path in reversed(files):
-            try:
-                identity, stages, seconds = _read(path)
-            except ModelFileError as error:
-                damage = damage or error
-                continue
-            _require_same(path, identity, self.identity)
-            self._stages, self._before = stages, seconds
-            self.origin = _told_origin(path, stages)
-            if damage is not None and self.team.leads:
-                told = f"the newest checkpoint is passed over: {damage}"
-                warnings.warn(told, CheckpointWarning, stacklevel=2)
-            return True
-        if damage is not None:
-            raise damage
-        self.origin = f"no checkpoint in {self.folder}: beginning with step 0"
-        return False
+        found = _newest(self.folder)
+        if found is None:
+            self.origin = f"no checkpoint in {self.folder}: beginning with step 0"
+            return False
+        path, (identity, stages, seconds), damage = found
+        _require_same(path, identity, self.identity)
+        self._stages, self._before = stages, seconds
+        self.origin = _told_origin(path, stages)
+        if damage is not None and self.team.leads:
+            told = f"the newest checkpoint is passed over: {damage}"
+            warnings.warn(told, CheckpointWarning, stacklevel=2)
+        return True
 
     def stage(self, name: str, **parts: Stateful) -> Stage:
         """Begin a stage, or go on where it was."""
@@ -299,12 +296,31 @@ def open_checkpoints(
     return checkpoints
 
 
+def require_same_settings(folder: str | os.PathLike[str] | None, settings: Settings) -> None:
+    """Refuse to resume with other settings, before any data are read.
+
+    Raises:
+        SettingsError: the newest checkpoint in the folder was started with others.
+        ModelFileError: there are files, but none can be read.
+    """
+    found = None if folder is None else _newest(Path(folder))
+    if found is not None:
+        path, (identity, _, _), _ = found
+        here = _settings_identity(settings)
+        there = {name: text for name, text in identity.items() if name in here or name in RETIRED}
+        _require_same(path, there, here)
+
+
+def _settings_identity(settings: Settings) -> dict[str, str]:
+    chosen = settings.model_dump(exclude={"device"})
+    return {name: str(value) for name, value in chosen.items()}
+
+
 def run_identity(
     settings: Settings, training: Trajectories, selecting: Trajectories | None
 ) -> dict[str, str]:
     """Settings and data of a run, by name, as `Checkpoints` compares them."""
-    chosen = settings.model_dump(exclude={"device"})
-    identity = {name: str(value) for name, value in chosen.items()}
+    identity = _settings_identity(settings)
     identity |= {f"training {name}": text for name, text in fingerprint(training).items()}
     if selecting is not None:
         identity |= {f"selection {name}": text for name, text in fingerprint(selecting).items()}
@@ -326,7 +342,24 @@ def checkpoint_files(folder: Path) -> list[Path]:
     return sorted(files, key=lambda path: int(path.stem))
 
 
-def _read(path: Path) -> tuple[dict[str, str], dict[str, State], float]:
+def _newest(folder: Path) -> tuple[Path, _Content, ModelFileError | None] | None:
+    """The newest checkpoint that can be read, and what is wrong with newer ones; None without any.
+
+    Raises:
+        ModelFileError: there are files, but none can be read.
+    """
+    damage: ModelFileError | None = None
+    for path in reversed(checkpoint_files(folder)):
+        try:
+            return path, _read(path), damage
+        except ModelFileError as error:
+            damage = damage or error
+    if damage is not None:
+        raise damage
+    return None
+
+
+def _read(path: Path) -> _Content:
     """Identity, stages and seconds of a checkpoint."""
     state = unpack(path, *load_file(path, CHECKPOINT))
     match state:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from smore.data import Trajectories
 from smore.errors import DivergenceError, SettingsError
 from smore.inference import FitMethod
-from smore.model import SMORE, as_trajectories
+from smore.inputs import as_trajectories
+from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper import datasets
 from smore_paper.benches.recipes import BEST_PRESETS
