@@ -1,25 +1,23 @@
-"""`smore bench memory|capacity|scaling`: what a resolution costs in memory and time."""
+"""`smore bench memory|scaling|reading`: what a resolution costs in memory and time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from smore.cli.output import Json, console, print_json, print_table, say
+from smore.cli.output import Json, console, print_json, print_table
 from smore.errors import SettingsError
 from smore_paper.benches.memory import bench_memory
+from smore_paper.benches.reading import bench_reading
 from smore_paper.benches.scaling import DEFAULT_MEMORY as SCALING_MEMORY
 from smore_paper.benches.scaling import GRIDS, bench_scaling
 from smore_paper.benches.team import TeamBench, bench_team
-from smore_paper.cli.capacity import Bound, Grids, Memory, Models, Scratch, Sequences, asked_runs
+from smore_paper.cli.capacity import Scratch
 from smore_paper.cli.generate import load_benchmark
 from smore_paper.presets import preset
 from smore_paper.results import append_row
-from smore_paper.tables.capacity.measure import SMORE_MODEL, Capacity
-from smore_paper.tables.capacity.run import DEFAULT_BOUND, DEFAULT_MEMORY, measured_capacity
 
 Results = Annotated[Path | None, typer.Option(help="Append the result to this CSV file.")]
 
@@ -56,48 +54,25 @@ def memory(
     )
 
 
-def capacity(
-    grid: Grids = None,
-    sequences: Sequences = None,
-    memory: Memory = DEFAULT_MEMORY,
-    model: Models = None,
-    bound: Bound = DEFAULT_BOUND,
-    scratch: Scratch = None,
+def reading(
+    repeats: Annotated[int, typer.Option(min=1, help="Of which the fastest counts.")] = 3,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
-    """The largest square grids: SMORE streamed from disk, and baselines in bounded memory."""
+    """Fingerprint and scratch copy of a streamed file, beside a plain load and a write."""
     found = []
-    for run in asked_runs(grid, sequences, memory, model, bound):
-        found.append(measured_capacity(run, scratch, say))
+    for cost in bench_reading(repeats):
+        found.append(cost)
         if results is not None:
-            append_row(results, found[-1].to_dict())
+            append_row(results, cost.to_dict())
     if as_json:
-        print_json({"cases": [each.to_dict() for each in found]} | _points_ratio(found))
+        print_json([cost.to_dict() for cost in found])
         return
     print_table(
-        "Square grids that models are trained on",
-        ["model", "grid", "paper", "MB", "bound", "held", "s per epoch"],
-        [
-            [
-                each.model,
-                each.grid,
-                each.paper_grid,
-                each.peak_megabytes,
-                each.bound_megabytes,
-                each.within_bound,
-                each.seconds_per_epoch,
-            ]
-            for each in found
-        ],
+        f"Streaming {found[0].megabytes:.0f} MB, seconds",
+        ["file", "load", "write", "streamed", "ratio"],
+        [[c.layout, c.load_seconds, c.write_seconds, c.stream_seconds, c.ratio] for c in found],
     )
-
-
-def _points_ratio(found: Sequence[Capacity]) -> dict[str, float]:
-    """Points of SMORE's largest grid over those of the best baseline's, if there are both."""
-    ours = [each.points for each in found if each.model == SMORE_MODEL]
-    theirs = [each.points for each in found if each.model != SMORE_MODEL]
-    return {"points_ratio": max(ours) / max(theirs)} if ours and theirs else {}
 
 
 def scaling(

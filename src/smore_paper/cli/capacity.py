@@ -1,4 +1,4 @@
-"""What `smore bench capacity` and `smore reproduce capacity` ask for in the same words."""
+"""What `smore reproduce capacity` asks for."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from smore.errors import DataError, SettingsError
 from smore_paper.baselines import FNO
-from smore_paper.cli import bench, reproduce
+from smore_paper.cli import reproduce
 from smore_paper.measuring.bounded_process import Measured
 from smore_paper.measuring.textbook import decode_snapshots
 from smore_paper.page import page_text
@@ -141,15 +141,12 @@ def test_the_papers_grids_have_the_papers_ratios():
 
 
 @pytest.mark.usefixtures("pretended")
-def test_the_bench_tells_all_cases_and_their_ratio():
+def test_some_cases_may_be_asked_for(tmp_path):
     asked = ("--grid", 1000, "--sequences", 2, "--model", "smore-lrlq", "--model", "dino")
-    told = json.loads(command(bench.app, "bench", *asked, "--bound", "2GB", "--json"))
-    assert [(case["model"], case["grid"]) for case in told["cases"]] == [
-        ("smore-lrlq", 1000),
-        ("dino", 126),
-    ]
-    assert told["points_ratio"] == pytest.approx(1e6 / 126**2)
-    assert told["cases"][0]["total_seconds"] == 10 + 2 * 100 + 50
+    where = ("--results", tmp_path / "results", "--bound", "2GB", "--json")
+    rows = json.loads(command(reproduce.app, "reproduce", *asked, *where))
+    assert [(row["model"], row["grid"]) for row in rows] == [("smore-lrlq", 1000), ("dino", 126)]
+    assert rows[0]["total_seconds"] == 10 + 2 * 100 + 50
 
 
 @pytest.mark.usefixtures("pretended")
@@ -193,9 +190,9 @@ def test_without_results_nothing_was_run(tmp_path):
         (("--bound", "much"), "told as 4GB or 500MB, got 'much'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(arguments, message):
+def test_what_cannot_be_meant_is_refused(arguments, message, tmp_path):
     with pytest.raises(SettingsError, match=message):
-        command(bench.app, "bench", *arguments)
+        command(reproduce.app, "reproduce", *arguments, "--results", tmp_path)
 
 
 @pytest.mark.usefixtures("pretended")
