@@ -95,11 +95,13 @@ class FileChannels:
         """(sequences, times, channels, points of the rows)."""
         where = (sequences, times, rows)
         lengths = [part.stop - part.start for part in where]
-        values = np.empty((*lengths[:2], len(channels), lengths[2] * self.row), self.dtype)
-        for number, channel in enumerate(channels):
-            values[:, :, number] = self._read(self.variables[channel], where).reshape(
-                *lengths[:2], -1
-            )
+        shape = (*lengths[:2], lengths[2] * self.row)
+        found = (self._read(self.variables[channel], where).reshape(shape) for channel in channels)
+        if len(channels) == 1:  # no copy
+            return next(found).astype(self.dtype, copy=False)[:, :, None]
+        values = np.empty((*shape[:2], len(channels), shape[2]), self.dtype)
+        for number, channel in enumerate(found):
+            values[:, :, number] = channel
         return values
 
     def _read(self, variable: xr.Variable, where: tuple[slice, slice, slice]) -> NDArray:

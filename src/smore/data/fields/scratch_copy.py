@@ -131,7 +131,8 @@ class _Copy:
         place = points.start if seen is None else int(seen[: points.start].sum())
         for part in _tiles(points, store.columns.tile):
             here = slice(part.start - points.start, part.stop - points.start)
-            place += self._keep(store, column, part, values[:, here], place)
+            tile = np.ascontiguousarray(values[:, here])  # copied once, looked at several times
+            place += self._keep(store, column, part, tile, place)
 
     def _keep(
         self, store: FieldStore, column: int, points: slice, values: NDArray, place: int
@@ -155,7 +156,9 @@ class _Copy:
             fresh = store.sums.count[rows] == 0
             store.origin[rows] = np.where(fresh, values.mean(axis=1), store.origin[rows])
         store.sums.add(column, values, point_keys(numbers))
-        store.columns.write(column, place, values - store.origin[rows, None].astype(values.dtype))
+        if store.dtype != np.float32:
+            values = values - store.origin[rows, None].astype(values.dtype)
+        store.columns.write(column, place, values)
         return len(numbers)
 
     def _seen_points(self) -> NDArray[np.bool_] | None:
