@@ -7,7 +7,7 @@ import torch
 from smore import SMORE, Trajectories
 from smore.decoder.gauge import mode_gram
 from smore.errors import SettingsError
-from smore.training.preparation import prepare
+from smore.training.preparing import prepare
 from waves import DAMPING, STEP, VELOCITY, WAVES, codes, places, solution, trajectories
 
 DATA = trajectories(num_sequences=30, num_times=8, num_points=150)

@@ -15,7 +15,7 @@ from smore.inference import infer_states, normal_equations
 from smore.settings import Settings
 from smore.surrogate.networks import build_decoder, build_dynamics
 from smore.training._paper import train_paper
-from smore.training.preparation import prepare
+from smore.training.preparing import prepare
 
 CPU = torch.device("cpu")
 

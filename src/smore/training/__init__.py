@@ -1,13 +1,14 @@
 """Training recipes: from trajectories to a decoder, its latents and their dynamics."""
 
 from smore.training.algorithm1 import Algorithm1, draw_batches
+from smore.training.assembling import assemble
 from smore.training.checkpoints.checkpoints import (
     EVERY_SECONDS,
     checkpoint_files,
     discard_checkpoints,
     require_same_settings,
 )
-from smore.training.preparation import Prepared, assemble, prepare
+from smore.training.preparing import Prepared, prepare
 from smore.training.problem import TrainingProblem
 from smore.training.recipes import train
 from smore.training.session import RunOptions, run_training

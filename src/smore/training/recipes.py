@@ -10,7 +10,7 @@ from smore.training._fast import train_fast
 from smore.training._paper import train_paper
 from smore.training.algorithm1 import Losses
 from smore.training.checkpoints.checkpoints import Checkpoints
-from smore.training.preparation import Prepared
+from smore.training.preparing import Prepared
 from smore.training.trained import Trained
 
 

@@ -8,7 +8,7 @@ import xarray as xr
 from smore.data import Trajectories
 from smore.errors import DataError
 from smore.settings import Settings
-from smore.training.preparation import hold_out, prepare
+from smore.training.preparing import hold_out, prepare
 
 CPU = torch.device("cpu")
 

@@ -1,0 +1,190 @@
+"""From a user's trajectories to a training problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from smore.data import (
+    BoxMap,
+    Mesh,
+    Moments,
+    Normalization,
+    SphereMap,
+    Trajectories,
+    align,
+    channel_moments,
+    fit_coordinate_map,
+    require_snapshots,
+    require_variation,
+    shared_out,
+    stored,
+)
+from smore.errors import SettingsError
+from smore.runtime import ALONE, Team
+from smore.settings import Settings
+from smore.training._defaults import median_step, resolve
+from smore.training._memory import require_memory
+from smore.training.leaving_out.forecast_error import ForecastError
+from smore.training.problem import TrainingProblem
+
+# A training mesh up to this size is stored with the model, as the default place of its forecasts.
+STORED_POINTS = 2**18
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything training needs to know, with every setting decided.
+
+    Args:
+        trajectories: the snapshots that supervise, cut into training windows; in a team, at this
+            process's share of the points.
+        select_on: what selects the checkpoint, if anything was given or held out; likewise.
+        moments: of the channels.
+        problem: the same as blocks.
+        settings: without any None left that the data can decide.
+        forecast_error: selects the checkpoint; None when nothing could be held out.
+        selection: what selects the checkpoint, in words.
+        mesh: of all sequences, if they share one that is not too large to be stored.
+        num_points: of the largest mesh.
+        team: the processes that share the points.
+    """
+
+    trajectories: Trajectories
+    select_on: Trajectories | None
+    moments: Moments
+    normalization: Normalization
+    coordinate_map: BoxMap | SphereMap
+    problem: TrainingProblem
+    settings: Settings
+    forecast_error: ForecastError | None
+    selection: str
+    mesh: Mesh | None
+    num_points: int
+    team: Team
+
+
+def prepare(
+    trajectories: Trajectories,
+    select_on: Trajectories | None,
+    settings: Settings,
+    device: torch.device,
+    *,
+    team: Team = ALONE,
+    show_progress: bool = False,
+) -> Prepared:
+    """Hold out validation data, cut windows, normalise, and decide open settings.
+
+    In a team each process keeps its share of the points. Lazy trajectories are copied to a scratch
+    file on the way, with a progress line if asked for.
+    """
+    require_snapshots(trajectories, 2)
+    selection = "given data"
+    if settings.recipe == "fast":
+        if select_on is not None:
+            raise SettingsError(
+                "select_on belongs to recipe 'paper': the fast recipe selects on its training data"
+            )
+        selection = "training data"
+    elif select_on is None:
+        trajectories, select_on = hold_out(trajectories, settings)
+        selection = "last epoch" if select_on is None else "validation split"
+    else:
+        select_on = align(
+            select_on.select_channels([channel.name for channel in trajectories.channels]),
+            trajectories.channels,
+            trajectories.space,
+            trajectories.clock,
+        )
+        require_snapshots(select_on, 2)
+    mesh, num_points = _shared_mesh(trajectories), _most_points(trajectories)
+    coordinate_map = fit_coordinate_map(trajectories)
+    trajectories = shared_out(_windows(trajectories, settings), team)
+    trajectories = stored(trajectories, show_progress=show_progress)
+    if select_on is not None:
+        select_on = stored(shared_out(select_on, team), show_progress=show_progress)
+    moments = channel_moments(trajectories, team)
+    require_variation(moments, trajectories.channels)
+    normalization = Normalization.of(moments, settings.scaling)
+    time_step = median_step(trajectories)
+    time_scale = settings.time_scale or time_step
+    _require_memory(trajectories, settings)
+    problem = TrainingProblem.of(
+        trajectories, normalization, coordinate_map, time_scale, device=device, team=team
+    )
+    settings = resolve(settings, problem.blocks, problem.num_channels)
+    settings = settings.replace(time_scale=time_scale)
+    forecast_error = None
+    if select_on is not None:
+        forecast_error = ForecastError(
+            select_on,
+            normalization,
+            coordinate_map,
+            time_scale,
+            time_step / time_scale,
+            settings,
+            device,
+            team,
+        )
+    return Prepared(
+        trajectories,
+        select_on,
+        moments,
+        normalization,
+        coordinate_map,
+        problem,
+        settings,
+        forecast_error,
+        selection,
+        mesh,
+        num_points,
+        team,
+    )
+
+
+def hold_out(
+    trajectories: Trajectories, settings: Settings
+) -> tuple[Trajectories, Trajectories | None]:
+    """(training, validation): whole trajectories, or the end of the only one there is."""
+    fraction = settings.validation_fraction
+    if fraction == 0:
+        return trajectories, None
+    rest, held_out = trajectories.split(fraction, settings.seed)
+    if held_out is not None:
+        return rest, held_out
+    pieces = _windows(trajectories, settings)
+    num_held_out = min(round(fraction * len(pieces)), len(pieces) - 1)
+    if num_held_out == 0:
+        return trajectories, None
+    kept = len(pieces) - num_held_out
+    return pieces.select(range(kept)), pieces.select(range(kept, len(pieces)))
+
+
+def _windows(trajectories: Trajectories, settings: Settings) -> Trajectories:
+    """The snapshots that supervise, as sequences no longer than a training rollout."""
+    if settings.train_length is not None:
+        trajectories = trajectories.leading(settings.train_length)
+    return trajectories.cut(settings.window)
+
+
+def _require_memory(trajectories: Trajectories, settings: Settings) -> None:
+    """Refuse data that would have to be held in memory and do not fit."""
+    if trajectories.is_lazy:
+        return
+    columns: dict[int, int] = {}
+    for sequence in trajectories:
+        count = sequence.num_snapshots * sequence.num_channels
+        columns[id(sequence.mesh)] = columns.get(id(sequence.mesh), 0) + count
+    points = {id(sequence.mesh): sequence.mesh.num_points for sequence in trajectories}
+    largest = max(columns, key=lambda mesh: columns[mesh] * points[mesh])
+    require_memory(settings, points[largest], columns[largest])
+
+
+def _shared_mesh(trajectories: Trajectories) -> Mesh | None:
+    mesh, *others = trajectories.meshes
+    return mesh if not others and mesh.num_points <= STORED_POINTS else None
+
+
+def _most_points(trajectories: Trajectories) -> int:
+    return max(sequence.mesh.num_points for sequence in trajectories)
