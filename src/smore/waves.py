@@ -81,36 +81,41 @@ class Pulse:
         return np.cos(np.outer(offset[:, 0], k)), np.cos(np.outer(offset[:, 1], k))
 
 
-def example(num_pulses: int, seed: int, *, resolution: int = 64, snapshots: int = 20) -> xr.Dataset:
+def example(
+    num_train: int, num_test: int, *, resolution: int = 64, snapshots: int = 20
+) -> tuple[xr.Dataset, xr.Dataset]:
     """Waves to try things on: two sequences of every random pulse, one after the other.
 
     Args:
-        num_pulses: how many.
-        seed: of their heights, places and widths.
+        num_train, num_test: how many pulses.
         resolution: points per axis.
         snapshots: of a sequence, a quarter of a second apart.
 
     Returns:
-        Channels u and u_t over (sequence, time, x, y), float32, each over its standard deviation.
+        Training and test data: channels u and u_t over (sequence, time, x, y), float32, each over
+        its standard deviation in the training data.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     axis = -1 + 2 * np.arange(resolution) / resolution
     times = 0.25 * np.arange(2 * snapshots, dtype=float)
-    fields = np.empty((num_pulses, 2, 2 * snapshots, resolution, resolution), np.float32)
+    count = num_train + num_test
+    fields = np.empty((count, 2, 2 * snapshots, resolution, resolution), np.float32)
     for field in fields:
         pulse = Pulse(random.uniform(2, 4), random.uniform(-1, 1, 2), random.uniform(0.25, 0.3))
         x, y = pulse.cosines(np.stack([axis, axis], axis=1))
         for channel, modes in zip(field, pulse.modes(times, speed=1 / 16), strict=True):
             channel[:] = x @ modes @ y.T
-    fields /= fields.std(axis=(0, 2, 3, 4), keepdims=True)
-    shape = (2 * num_pulses, snapshots, resolution, resolution)
+    fields /= fields[:num_train].std(axis=(0, 2, 3, 4), keepdims=True)
+    shape = (2 * count, snapshots, resolution, resolution)
     dims = ("sequence", "time", "x", "y")
-    return xr.Dataset(
+    both = xr.Dataset(
         {name: (dims, fields[:, k].reshape(shape)) for k, name in enumerate(("u", "u_t"))},
         coords={
             "time": ("time", times[:snapshots], {"units": "s"}),
             "x": axis,
             "y": axis,
-            "trajectory": ("sequence", np.repeat(np.arange(num_pulses), 2)),
+            "trajectory": ("sequence", np.repeat(np.arange(count), 2)),
         },
     )
+    parts = (slice(2 * num_train), slice(2 * num_train, None))
+    return both.isel(sequence=parts[0]), both.isel(sequence=parts[1])

@@ -28,10 +28,7 @@ def demo(
     """Learn the wave equation from simulations and forecast it, also from a tenth of the points."""
     say = (lambda _: None) if as_json else (lambda text: console.print(text, highlight=False))
     say("[bold]1. Data[/]: simulated waves on a 64 x 64 grid, exact to round-off")
-    training, test = (
-        Trajectories.from_xarray(example(count, seed))
-        for seed, count in enumerate((NUM_TRAIN, NUM_TEST))
-    )
+    training, test = map(Trajectories.from_xarray, example(NUM_TRAIN, NUM_TEST))
     test.save(folder / "test.nc")
     say(f"   {training}")
     say("[bold]2. Training[/] SMORE-Koopman: a continuous basis with linear dynamics")
