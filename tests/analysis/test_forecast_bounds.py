@@ -20,8 +20,8 @@ from smore.analysis.forecast_bounds import (
 )
 from smore.errors import DataError
 from smore.inference import normal_equations
-from smore.inference.fits import least_squares
 from smore.inference.observability import observabilities
+from smore.inference.point_fits import least_squares
 from smore.surrogate import decode
 from waves import planted, trajectories
 

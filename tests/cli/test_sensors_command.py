@@ -143,12 +143,12 @@ def test_a_model_without_a_mesh_needs_a_file(folder, output):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x;y\n0;1\n", "columns x, y.* has x;y"),
-        ("", "has none"),
+        ("x;z\n0;1\n", "a column for coordinate 'y', got x, z"),
+        ("", "it is empty"),
         ("x,y\n", "no points"),
-        ("x,y\n0.1,0.2\n0.3,left\n", "line 3 .*'y' must be a finite number, is 'left'"),
-        ("x,y\n0.1\n", "line 2 .*'y'.* is None"),
-        ("x,y\nnan,0\n", "'x' must be a finite number"),
+        ("x,y\n0.1,0.2\n0.3,left\n", "line 3, column 'y': expected a number, .* got 'left'"),
+        ("x,y\n0.1\n", "line 2: expected 2 cells as in the header, got 1"),
+        ("x,y\nnan,0\n", "column 'x': expected a finite number, got 'nan'"),
     ],
 )
 def test_tables_that_cannot_be_read_are_refused(folder, output, tmp_path, text, message):

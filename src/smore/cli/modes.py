@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from smore.analysis import DynamicModes, dynamic_modes, mode_fields
 from smore.cli.output import Json, console, print_json, print_table
-from smore.data import Mesh, Trajectories, save_dataset
+from smore.cli.points import points_of
+from smore.data import Mesh, save_dataset
 from smore.errors import DataError
 from smore.model import SMORE
 from smore.plotting import overview_figure, require_figure_format, save_figure, spectrum_figure
@@ -66,8 +67,7 @@ def _where(surrogate: Surrogate, points: Path | None) -> Mesh | None:
     """The mesh of a file, or that of the training data if there was one."""
     if points is None:
         return surrogate.mesh
-    place = Trajectories.open(points, missing="mask")
-    return place.order_coordinates(surrogate.description.space.names).sequences[0].mesh
+    return points_of(points, surrogate.description.space)
 
 
 def _picture(

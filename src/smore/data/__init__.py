@@ -30,7 +30,7 @@ from smore.data.reading.files import (
 )
 from smore.data.reading.numbered import numbered_fields
 from smore.data.reading.places import ANGLE_NAMES
-from smore.data.reading.tables import read_observations
+from smore.data.reading.tables import read_observations, read_points
 from smore.data.sequence import Sequence
 from smore.data.sharing import shared_out
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Geometry, Space
@@ -77,6 +77,7 @@ __all__ = [
     "numbered_fields",
     "open_dataset",
     "read_observations",
+    "read_points",
     "require_data_format",
     "require_distinct",
     "require_snapshots",

@@ -2,7 +2,6 @@
 
 from smore.inference.border import check_observations
 from smore.inference.cautions import cautions
-from smore.inference.fits import adam, least_squares, posterior
 from smore.inference.infer import FIT_METHODS, FitMethod, infer_states
 from smore.inference.latent_state import LatentState
 from smore.inference.model_error import ModelError, channel_blocks, field_variance
@@ -10,6 +9,8 @@ from smore.inference.noise import estimate_noise, noise_variance
 from smore.inference.normal_equations import NormalEquations, chunk_equations, normal_equations
 from smore.inference.observability import observabilities, observability
 from smore.inference.placement import Candidates, Placement, place_sensors
+from smore.inference.point_fits import adam, least_squares
+from smore.inference.posterior import posterior
 from smore.inference.prior import LatentPrior
 
 __all__ = [

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from smore.errors import SettingsError
-from smore.inference.fits import Posterior, adam, least_squares, posterior
 from smore.inference.latent_state import LatentState, misfit
 from smore.inference.normal_equations import NormalEquations
+from smore.inference.point_fits import adam, least_squares
+from smore.inference.posterior import Posterior, posterior
 from smore.inference.prior import LatentPrior
 
 FitMethod = Literal["posterior", "least-squares", "adam"]

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from smore.inference.fits import RANK_TOLERANCE, least_squares
 from smore.inference.normal_equations import NormalEquations
+from smore.inference.point_fits import RANK_TOLERANCE, least_squares
 
 # Noise is estimated in snapshots with so many values per latent, from at least so many spare ones.
 ENOUGH_VALUES = 1.5

@@ -3,6 +3,7 @@
 from smore.runtime.atomic_file import Bytes, write_atomically
 from smore.runtime.cache_folder import default_root
 from smore.runtime.device import resolve_device, set_threads
+from smore.runtime.disk_room import require_room
 from smore.runtime.distribution import ALONE, Team, common_team, is_leader, team
 from smore.runtime.interruption import StopRequest, stop_requests
 from smore.runtime.progress import Pass, ProgressLine, counted_pass, pace, shown_passes
@@ -21,6 +22,7 @@ __all__ = [
     "default_root",
     "is_leader",
     "pace",
+    "require_room",
     "resolve_device",
     "set_threads",
     "shown_passes",

@@ -19,10 +19,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from pydantic import ByteSize
 
-from smore.errors import DataError
-from smore.runtime import ProgressLine, default_root
+from smore.runtime import ProgressLine, default_root, require_room
 
 NUM_WAVES = 8
 LARGEST_WAVENUMBER = 4
@@ -106,12 +104,12 @@ class Generated:
             compressors=None,
             dimension_names=["sequence", "time", "x", "y"],
         )
-        total = self.sequences * self.snapshots
+        total, size = self.sequences * self.snapshots, f"{self.num_bytes / 1e9:.1f} GB"
         with ProgressLine(f"generating {self.grid} x {self.grid}", total) as line:
             for sequence in range(self.sequences):
                 for time, field in enumerate(self.fields(sequence)):
                     array[sequence, time] = field
-                    line.update(sequence * self.snapshots + time + 1, _size(self.num_bytes))
+                    line.update(sequence * self.snapshots + time + 1, size)
 
 
 @contextmanager
@@ -127,7 +125,12 @@ def generated_file(data: Generated, scratch: Path | None = None) -> Iterator[Pat
     """
     folder = default_root() / "scratch" if scratch is None else scratch
     folder.mkdir(parents=True, exist_ok=True)
-    require_disk(folder, COPIES * data.num_bytes)
+    require_room(
+        folder,
+        COPIES * data.num_bytes,
+        "room for generated data and the copy that training makes of them",
+        "use a smaller grid or fewer sequences, or another folder with --scratch and SMORE_CACHE",
+    )
     place = Path(tempfile.mkdtemp(prefix="generated-", dir=folder))
     try:
         path = place / "fields.zarr"
@@ -137,21 +140,6 @@ def generated_file(data: Generated, scratch: Path | None = None) -> Iterator[Pat
         shutil.rmtree(place)
 
 
-def require_disk(folder: Path, needed: int) -> None:
-    """Refuse (DataError) to fill a disk."""
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise DataError(
-            f"this takes {_size(needed)} of disk for generated data and the copy that training "
-            f"makes of them, and {folder} has {_size(free)} free; use a smaller grid or fewer "
-            "sequences, or another folder with --scratch and SMORE_CACHE"
-        )
-
-
 def disk_bytes(path: Path) -> int:
     """What the files in a folder take."""
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-
-
-def _size(count: int) -> str:
-    return ByteSize(count).human_readable(decimal=True)

@@ -1,5 +1,7 @@
 """A column store gives back what was written, however it was written."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -43,8 +45,8 @@ def test_nothing_is_left_in_the_folder(values, tmp_path):
 
 
 def test_a_full_disk_is_refused_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(column_store.shutil, "disk_usage", lambda _: type("", (), {"free": 1000}))
-    message = r"a scratch file of 2.8KiB, and .* has 1000B free; make room, or set SMORE_CACHE"
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("", (), {"free": 1000}))
+    message = r"a scratch file .* takes 2.9KB, and .* has 1.0KB free; make room, or set SMORE_CACHE"
     with pytest.raises(DataError, match=message):
         ColumnStore(103, 7, tmp_path)
 

@@ -59,7 +59,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path, mon
     free = 2 * SMALL.num_bytes - 1  # room for the data, and not for their copy
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
     with (
-        pytest.raises(DataError, match=r"takes 11\.5KB of disk .* has 11\.5KB free; .*--scratch"),
+        pytest.raises(DataError, match=r"takes 11\.5KB, and .* has 11\.5KB free; .*--scratch"),
         generated_file(SMALL, tmp_path),
     ):
         pass

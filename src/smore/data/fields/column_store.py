@@ -11,7 +11,6 @@ Files are read and written, not mapped: mapped pages count as resident memory.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import threading
 import weakref
@@ -19,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ByteSize
 
 from smore.errors import DataError
-from smore.runtime import default_root
+from smore.runtime import default_root, require_room
 
 TILE_BYTES = 2**23
 TILE_RANGE = (2**8, 2**16)
+SCRATCH = "a scratch file for data that do not fit into memory"
+ELSEWHERE = "set SMORE_CACHE to a folder of yours that has room for it"
 ITEM = np.dtype(np.float32).itemsize
 
 
@@ -57,7 +57,8 @@ class ColumnStore:
         self._lock = threading.Lock()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._require_room()
+            needed = ITEM * num_points * num_columns
+            require_room(self.folder, needed, SCRATCH, f"make room, or {ELSEWHERE}")
             self._file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
         except OSError as error:
             raise self._unwritable(error) from None
@@ -121,27 +122,11 @@ class ColumnStore:
 
     def _unwritable(self, error: OSError) -> DataError:
         return DataError(
-            f"data that do not fit into memory are kept in a scratch file, and none can be written "
-            f"to {self.folder}: {error.strerror}; set SMORE_CACHE to a folder of yours that has "
-            "room for it"
+            f"{SCRATCH} cannot be written to {self.folder}: {error.strerror}; {ELSEWHERE}"
         )
-
-    def _require_room(self) -> None:
-        needed = ITEM * self.num_points * self.num_columns
-        free = shutil.disk_usage(self.folder).free
-        if needed > free:
-            raise DataError(
-                f"data that do not fit into memory are kept in a scratch file of "
-                f"{_readable(needed)}, and {self.folder} has {_readable(free)} free; make room, "
-                "or set SMORE_CACHE to a folder that has it"
-            )
 
 
 def tile_size(num_columns: int) -> int:
     """Points of a tile: a power of two, so that chunks and tiles fit into each other."""
     points = max(TILE_BYTES // (ITEM * max(num_columns, 1)), 1)
     return int(np.clip(2 ** int(np.log2(points)), *TILE_RANGE))
-
-
-def _readable(count: int) -> str:
-    return ByteSize(count).human_readable()

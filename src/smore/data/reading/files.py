@@ -11,9 +11,9 @@ from os import PathLike
 from pathlib import Path
 
 import xarray as xr
-from pydantic import ByteSize
 
 from smore.errors import DataError, unwritable
+from smore.runtime import require_room
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
 ZARR_SUFFIX = ".zarr"
@@ -81,12 +81,7 @@ def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
 def _require_room(dataset: xr.Dataset, path: Path) -> None:
     """Refuse a disk that will be full: the HDF5 library does not survive that."""
     needed = dataset.nbytes + HEADER_BYTES + VARIABLE_BYTES * len(dataset.variables)
-    free = shutil.disk_usage(path.parent).free
-    if needed > free:
-        raise DataError(
-            f"{path} cannot be written: it takes {ByteSize(needed).human_readable()}, and "
-            f"{ByteSize(free).human_readable()} are free there; make room or choose another place"
-        )
+    require_room(path.parent, needed, str(path), "make room or choose another place")
 
 
 def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:

@@ -113,6 +113,24 @@ def read_observations(
         raise DataError(f"{path}: {error}") from None
 
 
+def read_points(path: str | PathLike[str], space: Space) -> FloatArray:
+    """Points (points, dim) from the columns of a CSV file; other columns are ignored.
+
+    Raises:
+        DataError: a coordinate without a column, or a cell that is no number.
+    """
+    path = Path(path)
+    header, *rows = _filled_lines(path)
+    meanings = [_meaning(title, space, []) for title in header.cells]
+    positions = {name: number for number, name in enumerate(meanings) if name is not None}
+    _require_coordinates(positions, header, path, space)
+    if not rows:
+        raise DataError(f"there are no points in {path}, only a header; add rows below it")
+    columns = _Columns(header.cells, [positions[name] for name in space.names], [], None, None)
+    clock = Clock()
+    return np.array([_numbers_of(row, path, columns, clock)[1:] for row in rows])
+
+
 def _filled_lines(path: Path) -> list[_Line]:
     """Every line that is neither blank nor a comment; the header is first."""
     if not path.is_file():
@@ -155,12 +173,7 @@ def _find_columns(header: _Line, path: Path, space: Space, channels: list[str]) 
                 f"'{titles[positions[meaning]]}' and '{title}'; remove one of them"
             )
         positions[meaning] = position
-    for name in space.names:
-        if name not in positions:
-            raise DataError(
-                f"{where}: expected a column for coordinate '{name}', got {', '.join(titles)}; add "
-                "it, or name the column after it"
-            )
+    _require_coordinates(positions, header, path, space)
     present = [name for name in channels if name in positions]
     if not present:
         raise DataError(
@@ -174,6 +187,17 @@ def _find_columns(header: _Line, path: Path, space: Space, channels: list[str]) 
         time=positions.get(TIME),
         sequence=positions.get(SEQUENCE),
     )
+
+
+def _require_coordinates(
+    positions: dict[str, int], header: _Line, path: Path, space: Space
+) -> None:
+    for name in space.names:
+        if name not in positions:
+            raise DataError(
+                f"{path}, line {header.number}: expected a column for coordinate '{name}', got "
+                f"{', '.join(header.cells)}; add it, or name the column after it"
+            )
 
 
 def _meaning(title: str, space: Space, channels: list[str]) -> str | None:
@@ -200,24 +224,26 @@ def _numbers_by_sequence(
     """By label: (rows, 1 + dim + channels) time, coordinates and values, NaN if unobserved."""
     collected: dict[str, list[list[float]]] = {}
     for row in rows:
-        where = f"{path}, line {row.number}"
-        if len(row.cells) != len(columns.titles):
-            raise DataError(
-                f"{where}: expected {len(columns.titles)} cells as in the header, got "
-                f"{len(row.cells)}; a blank cell needs its separator too"
-            )
+        numbers = _numbers_of(row, path, columns, clock)
         label = "" if columns.sequence is None else row.cells[columns.sequence]
         if columns.sequence is not None and not label:
             raise DataError(
-                f"{where}: expected a label in column '{columns.titles[columns.sequence]}', got a "
-                "blank cell; say to which sequence the row belongs"
+                f"{path}, line {row.number}: expected a label in column "
+                f"'{columns.titles[columns.sequence]}', got a blank cell; say to which sequence "
+                "the row belongs"
             )
-        collected.setdefault(label, []).append(_numbers(row.cells, where, columns, clock))
+        collected.setdefault(label, []).append(numbers)
     return {label: np.array(numbers) for label, numbers in collected.items()}
 
 
-def _numbers(cells: list[str], where: str, columns: _Columns, clock: Clock) -> list[float]:
+def _numbers_of(row: _Line, path: Path, columns: _Columns, clock: Clock) -> list[float]:
     """Time, coordinates and values of one row."""
+    cells, where = row.cells, f"{path}, line {row.number}"
+    if len(cells) != len(columns.titles):
+        raise DataError(
+            f"{where}: expected {len(columns.titles)} cells as in the header, got {len(cells)}; a "
+            "blank cell needs its separator too"
+        )
 
     def read(position: int, number: Callable[[str], float]) -> float:
         try:
