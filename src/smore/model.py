@@ -270,7 +270,7 @@ class SMORE:
                 f"the model forecasts {', '.join(names)}, the data have {', '.join(here)}; "
                 "rename the channels"
             )
-        trajectories = trajectories.select_channels(names)
+        trajectories = surrogate.aligned(trajectories.select_channels(names))
         known = (
             trajectories
             if observations is None

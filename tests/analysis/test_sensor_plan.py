@@ -85,7 +85,7 @@ def test_forecasts_from_the_plan_err_as_much_as_it_says(surrogate, candidates):
     read = decode(surrogate, latents.float(), candidates.subset(plan.placement.points))
     read = read[:, 1:] + 0.3 * random.normal(size=(400, 1, 6))
     measured = Trajectories.from_arrays(read[:, None], plan.coords, [0.0], channels=["v"])
-    state = infer(surrogate, measured, "posterior", 0.3)
+    state = infer(surrogate, surrogate.aligned(measured), "posterior", 0.3)
     found = decode(surrogate, state.mean.float(), candidates)
     error = (found - truth) / surrogate.description.normalization.scale_array[:, None]
     assert np.mean(error**2) == pytest.approx(plan.placement.expected_error, rel=0.1)

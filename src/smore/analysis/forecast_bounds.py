@@ -183,7 +183,6 @@ class _Truth:
 
 def _comparable(surrogate: Surrogate, trajectories: Trajectories) -> tuple[Trajectories, Timeline]:
     """Trajectories that one recursion and one norm can speak of."""
-    trajectories = surrogate.aligned(trajectories)
     timeline = Timeline.of(trajectories, surrogate.description.settings.time_scale or 1.0)
     if len({id(each.mesh) for each in trajectories}) > 1 or not bool(timeline.valid.all()):
         raise DataError("the bound needs sequences of one length on one mesh")
@@ -213,7 +212,7 @@ def state_error(
         fitted: (sequences, channels, p) inferred from them.
         ideal: (sequences, channels, p); None where nobody knows, and left-out data have to tell.
     """
-    first = surrogate.aligned(observations).leading(1)
+    first = observations.leading(1)
     blocks = surrogate.blocks(first)
     decoder = _in_double(surrogate.decoder)
     misses = residual_norms(decoder, blocks, fitted).norm(dim=1)

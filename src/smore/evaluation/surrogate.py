@@ -18,9 +18,12 @@ def evaluate_surrogate(
     method: FitMethod,
     noise: Noise = None,
 ) -> Evaluation:
-    """Forecast every sequence from `observations` of its first snapshot and score the rest."""
+    """Forecast every sequence from `observations` of its first snapshot and score the rest.
+
+    Both are aligned with the model, see `Surrogate.aligned`.
+    """
     description = surrogate.description
-    truth = stored(surrogate.aligned(trajectories))
+    truth = stored(trajectories)
     known = truth if observations is trajectories else observations  # copied once
     timeline = Timeline.of(truth, 1.0)
     state, _ = inferred(surrogate, known, method, noise)

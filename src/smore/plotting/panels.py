@@ -77,8 +77,7 @@ def forecast_figure(surrogate: Surrogate, trajectories: Trajectories, sequence: 
     """Truth, forecast from the first snapshot and error of one sequence, first channel."""
     description = surrogate.description
     names = [channel.name for channel in description.channels]
-    chosen = trajectories.order_coordinates(description.space.names).select([sequence])
-    chosen = chosen.select_channels(names)
+    chosen = surrogate.aligned(trajectories.select_channels(names)).select([sequence])
     truth = chosen.sequences[0]
     state = infer(surrogate, chosen, "posterior")
     intervals = np.diff(truth.times)[None]

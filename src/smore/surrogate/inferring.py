@@ -31,7 +31,8 @@ def infer(
     """The states behind the first snapshot of every sequence.
 
     Args:
-        observations: aligned or not.
+        surrogate: the model.
+        observations: aligned with it, see `Surrogate.aligned`.
         method: see `infer_states`.
         noise: standard deviation of the instruments, see `SMORE.infer`.
     """
@@ -44,7 +45,7 @@ def inferred(
 ) -> tuple[LatentState, list[AnyBlock]]:
     """The states without their observability, which costs another pass, and what they fit."""
     settings = surrogate.description.settings
-    first = stored(surrogate.aligned(observations.leading(1)))
+    first = stored(observations.leading(1))
     check_observations(first, surrogate.description.coordinate_map)
     surrogate.warn_outside(sequence.mesh for sequence in first)
     told = noise_of(surrogate, noise)  # refused before any work

@@ -107,7 +107,7 @@ class DINo(Baseline):
     def _rollout(self, first: Trajectories, num_steps: int) -> NDArray[np.floating]:
         """The paper's test-time fit, then equal steps; decoded at the points of each sequence."""
         surrogate = self.model_.surrogate_
-        initial = infer(surrogate, first, "adam").flat.numpy()
+        initial = infer(surrogate, surrogate.aligned(first), "adam").flat.numpy()
         path = torch.as_tensor(iterate(surrogate, initial, num_steps)[:, 1:])
         latents = path.unflatten(-1, (-1, surrogate.decoder.latent_dim))
         return np.stack(
