@@ -1,0 +1,62 @@
+"""POD + DMD in a few lines of NumPy: what anyone could do with snapshots on one mesh.
+
+States are coefficients of the leading singular vectors, and the map between states of successive
+snapshots is least squares with a constant. A reference to be beaten, with no choice but its rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.errors import DataError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PodDmd:
+    """A basis and an affine map between its coefficients.
+
+    Attributes:
+        mean: (values,) of the training snapshots.
+        modes: (values, rank) orthonormal.
+        step: (rank + 1, rank) from coefficients and 1 to those of the next snapshot.
+    """
+
+    mean: Array
+    modes: Array
+    step: Array
+
+    @classmethod
+    def fit(cls, sequences: Sequence[NDArray[np.floating]], rank: int) -> Self:
+        """The model of sequences (times, values) with equal steps.
+
+        Raises:
+            DataError: fewer snapshots or values than the rank.
+        """
+        snapshots = np.concatenate([np.asarray(each, float) for each in sequences])
+        if not 1 <= rank <= min(len(snapshots) - 1, snapshots.shape[1]):
+            raise DataError(
+                f"a rank between 1 and {min(len(snapshots) - 1, snapshots.shape[1])} can be told "
+                f"from {len(snapshots)} snapshots of {snapshots.shape[1]} values, got {rank}"
+            )
+        mean = snapshots.mean(0)
+        modes = np.linalg.svd(snapshots - mean, full_matrices=False)[2][:rank].T
+        states = [(np.asarray(each, float) - mean) @ modes for each in sequences]
+        before = np.concatenate([each[:-1] for each in states])
+        after = np.concatenate([each[1:] for each in states])
+        known = np.column_stack([before, np.ones(len(before))])
+        return cls(mean, modes, np.linalg.lstsq(known, after, rcond=None)[0])
+
+    def forecast(self, first: NDArray[np.floating], num_steps: int) -> Array:
+        """Snapshots (..., num_steps, values) that follow `first` (..., values)."""
+        state, states = (np.asarray(first, float) - self.mean) @ self.modes, []
+        for _ in range(num_steps):
+            state = state @ self.step[:-1] + self.step[-1]
+            states.append(state)
+        return np.stack(states, axis=-2) @ self.modes.T + self.mean
