@@ -43,6 +43,12 @@ def test_what_is_not_changed_is_loaded(load):
     assert load().num_parameters > 0
 
 
+def test_settings_of_before_are_let_pass_at_the_value_that_means_what_is_done_now(load):
+    assert load(describe=lambda told: told["settings"].update(finetune_steps=0)).num_parameters > 0
+    with pytest.raises(ModelFileError, match="finetune_steps"):
+        load(describe=lambda told: told["settings"].update(finetune_steps=5))
+
+
 @pytest.mark.parametrize("size", [5, 10**6, 2**40, 2**63, 10**30, 10**400])
 @pytest.mark.parametrize("name", ["latent_dim", "hidden_dim", "num_hidden", "rank"])
 def test_settings_that_ask_for_more_than_there_is(name, size, load):

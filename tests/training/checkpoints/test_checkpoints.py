@@ -213,6 +213,25 @@ def test_checkpoints_of_another_run_are_not_overwritten(tmp_path, monkeypatch):
         fit("paper", checkpoints=tmp_path)
 
 
+def test_other_settings_are_refused_before_any_data_are_read(tmp_path):
+    Checkpoints(tmp_path, {"latent_dim": "3", "training values": "1"}, every=0).write()
+    with pytest.raises(SettingsError, match="latent_dim was 3, is 5"):
+        SMORE(latent_dim=5).fit(tmp_path / "no-such-file.nc", checkpoints=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(("steps", "refused"), [("0", False), ("7", True)])
+def test_settings_of_before_are_let_pass_at_the_value_that_means_what_is_done_now(
+    steps, refused, tmp_path
+):
+    Checkpoints(tmp_path, {"seed": "1", "finetune_steps": steps}, every=0).write()
+    resumed = Checkpoints(tmp_path, {"seed": "1"})
+    if refused:
+        with pytest.raises(SettingsError, match="finetune_steps was 7, is 0"):
+            resumed.resume()
+    else:
+        assert resumed.resume()
+
+
 def test_resume_without_checkpoints_is_a_fresh_start(tmp_path):
     assert_same(fit("koopman", checkpoints=tmp_path, resume=True), fit("koopman"))
     with pytest.raises(SettingsError, match="folder"):
