@@ -50,7 +50,7 @@ def test_help_names_every_command():
         assert not rest or rest[0] in group
 
 
-@pytest.mark.parametrize("command", list(all_commands()), ids=lambda command: command.words)
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.words)
 def test_every_command_has_a_help_of_its_own(command):
     result = CliRunner().invoke(app, [*command.words.split(), "--help"])
     assert result.exit_code == 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 
 ENTRY_POINTS = "smore.commands"
@@ -43,8 +43,8 @@ COMMANDS = (
 )
 
 
-def all_commands() -> Iterator[Command]:
-    """Those of smore, then those that other packages register."""
-    yield from COMMANDS
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
-        yield from entry.load()
+@cache
+def all_commands() -> tuple[Command, ...]:
+    """Those of smore, then those that other packages register; looked up once."""
+    entries = sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
+    return (*COMMANDS, *(command for entry in entries for command in entry.load()))

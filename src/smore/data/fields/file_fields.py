@@ -127,28 +127,28 @@ class FileChannels:
 
         Whole chunks of the file, or what lies side by side in it: as many as `PIECE_BYTES` hold.
         """
-        variable = self.variables[0]
         room = max(PIECE_BYTES // (self.dtype.itemsize * num_channels * self.row), 1)
         chunks = [min(size, length) for size, length in zip(self._chunks(), lengths, strict=True)]
         sizes = list(chunks)
         for axis in range(3):  # chunks that are larger than that are read in parts
             sizes[axis] = max(min(sizes[axis], room * sizes[axis] // math.prod(sizes)), 1)
-        near = sorted(range(3), key=lambda axis: -self._position(variable, axis))
+        near = sorted(range(3), key=lambda axis: -self._position(axis))
         for axis in near:
             count = room * sizes[axis] // (math.prod(sizes) * chunks[axis])
             sizes[axis] = min(max(count * chunks[axis], sizes[axis]), lengths[axis])
         return tuple(sizes)
 
-    def _position(self, variable: xr.Variable, axis: int) -> int:
+    def _position(self, axis: int) -> int:
         """Which dimension of the file an axis is; values along the last are neighbours."""
         dim = self.dims[axis]
-        return -1 if dim is None else variable.dims.index(dim)
+        return -1 if dim is None else self.variables[0].dims.index(dim)
 
     def _chunks(self) -> list[int]:
         """Sequences, times and rows of a chunk of the file; 1 where it has none."""
         variable = self.variables[0]
         if variable.chunks is not None:
-            sizes = {dim: max(parts) for dim, parts in zip(variable.dims, variable.chunks)}  # noqa: B905
+            chunks = zip(variable.dims, variable.chunks, strict=True)
+            sizes = {dim: max(parts) for dim, parts in chunks}
         else:
             sizes = dict(variable.encoding.get("preferred_chunks") or {})
         return [sizes.get(dim, 1) for dim in self.dims[:3]]
