@@ -40,7 +40,7 @@ class Settings(BaseModel):
     # The decoder: a FiLM-shifted multiplicative filter network.
     latent_dim: int | None = Field(None, ge=1, description="p, length of one channel's latent code")
     hidden_dim: int | None = Field(None, ge=2, description="h, width of the decoder; even")
-    num_hidden: int = Field(3, ge=1, description="hidden linear layers of the decoder")
+    num_hidden: int = Field(3, ge=0, description="hidden linear layers of the decoder")
     frequency_scale: float = Field(64.0, gt=0, description="w_s, range of initial frequencies")
 
     # The latent dynamics and the map that is iterated.

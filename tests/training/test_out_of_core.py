@@ -97,9 +97,9 @@ def test_projection_error_and_its_gradient(size, blocks, decoder):
 
 
 @pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("at_once", [100, 13])
-def test_compression(centred, at_once, blocks, monkeypatch):
-    monkeypatch.setattr("smore.training.decoder._compression.COLUMNS_AT_ONCE", at_once)
+@pytest.mark.parametrize("few", [1024, 4])
+def test_compression(centred, few, blocks, monkeypatch):
+    monkeypatch.setattr("smore.training.decoder._compression.FEW_COLUMNS", few)
     (block,), (copy,) = blocks
     expected, found = (compress(each, DIM, centred=centred) for each in (block, copy))
     torch.testing.assert_close(found.energies, expected.energies, rtol=1e-6, atol=1e-9)
@@ -120,7 +120,7 @@ def test_left_out_bases(data, blocks, decoder, monkeypatch):
     folds = torch.arange(4)
     results = []
     for (block,) in blocks:
-        bases = LeftOutBases(block, compress(block, DIM).block, timeline, DIM)
+        bases = LeftOutBases(compress(block, DIM), timeline, block.num_channels, DIM)
         latents = bases.latents(folds == 1)
         with torch.no_grad():
             seen = bases.modes_seen(decoder)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -87,17 +88,51 @@ class FilterNetwork(Decoder):
         phase = coords @ (self.filter_scale * self.frequencies[layer]).T
         return torch.cat([phase.sin(), phase.cos()], dim=-1)
 
+    def sweep(self, coords: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """The features y_l(x) (points, h) that the layers see, from the last filter to the first.
+
+        Layer l adds y_l b_l to the offset and y_l M_l to the modes.
+        """
+        carried: Tensor = self.output_weight
+        for layer in reversed(range(len(self.frequencies))):
+            features = carried * self.filter(layer, coords)
+            yield layer, features
+            if layer:
+                carried = features @ self.weights[layer - 1]
+
     def basis(self, coords: Tensor) -> Basis:
         """One reverse sweep from the output layer to the first filter."""
-        carried: Tensor = self.output_weight
         offset: Tensor = self.output_bias
         modes: Tensor | None = None
-        for layer in reversed(range(len(self.frequencies))):
-            filtered = carried * self.filter(layer, coords)
-            offset = offset + filtered @ self.biases[layer]
-            term = filtered @ self.modulations[layer]
+        for layer, features in self.sweep(coords):
+            offset = offset + features @ self.biases[layer]
+            term = features @ self.modulations[layer]
             modes = term if modes is None else modes + term
-            if layer:
-                carried = filtered @ self.weights[layer - 1]
         assert modes is not None
         return Basis(offset, modes)
+
+    def features(self, coords: Tensor) -> Tensor:
+        """Y(x), the features of all layers side by side: (points, num_features)."""
+        return torch.cat([features for _, features in self.sweep(coords)], dim=1)
+
+    @property
+    def num_features(self) -> int:
+        return sum(len(bias) for bias in self.biases)
+
+    @torch.no_grad()
+    def set_matrices(self, matrix: Tensor, offset: Tensor, constant: float) -> None:
+        """Let J₀ = Y matrix and c₀ = Y offset + constant.
+
+        Args:
+            matrix: (num_features, p), rows as the columns of `features`.
+            offset: (num_features,).
+            constant: b_out.
+        """
+        layers = list(reversed(range(len(self.biases))))
+        sizes = [len(self.biases[layer]) for layer in layers]
+        for layer, rows, entries in zip(
+            layers, matrix.split(sizes), offset.split(sizes), strict=True
+        ):
+            self.modulations[layer].copy_(rows)
+            self.biases[layer].copy_(entries)
+        self.output_bias.fill_(constant)

@@ -2,7 +2,7 @@
 
 from smore.runtime.atomic_file import Bytes, write_atomically
 from smore.runtime.cache_folder import default_root
-from smore.runtime.device import resolve_device, set_threads
+from smore.runtime.device import one_thread, resolve_device, set_threads
 from smore.runtime.disk_room import require_room
 from smore.runtime.distribution import ALONE, Team, common_team, is_leader, team
 from smore.runtime.interruption import StopRequest, stop_requests
@@ -21,6 +21,7 @@ __all__ = [
     "counted_pass",
     "default_root",
     "is_leader",
+    "one_thread",
     "pace",
     "require_room",
     "resolve_device",

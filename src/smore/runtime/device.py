@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
+from threadpoolctl import threadpool_limits
 
 from smore.errors import SettingsError
 
@@ -38,3 +41,19 @@ def set_threads(count: int) -> None:
     if count < 1:
         raise SettingsError(f"threads must be at least 1, got {count}")
     torch.set_num_threads(count)
+    threadpool_limits(count)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Decompose matrices of a few hundred rows with one thread.
+
+    Threads gain nothing there, and lose a hundred times where another process has the cores.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from smore.dynamics import LatentDynamics, LinearDynamics, QuadraticDynamics
+from smore.runtime import one_thread
 from smore.stability._certify_linear import certify_linear
 from smore.stability._certify_quadratic import certify_quadratic
 from smore.stability.certificate import Certificate, Claims
 from smore.stability.stepping import Array, Stepping
 
 
+@one_thread()
 def certify_dynamics(dynamics: LatentDynamics, states: Array, stepping: Stepping) -> Certificate:
     """Prove what can be proved about the dynamics of a model.
 

@@ -1,13 +1,12 @@
 """Variable projection against the loss it eliminates latents from, written out."""
 
-import numpy as np
 import pytest
 import torch
 
 from smore.data import Block
 from smore.decoder import FilterNetwork
 from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
-from smore.training.decoder._compression import StreamedFactor, compress
+from smore.training.decoder._compression import compress
 from smore.training.decoder._muon import orthogonalise
 from smore.training.decoder.pieces import Piece
 from smore.training.decoder.variable_projection import (
@@ -65,49 +64,6 @@ def test_loss_and_gradient_are_those_of_the_projection_error(chunk_size, compres
     for parameter, gradient in zip(decoder.parameters(), gradients, strict=True):
         difference = (parameter.grad - gradient).norm() / gradient.norm()
         assert difference < (5e-3 if compressed else 1e-6)
-
-
-def test_compression_keeps_the_covariance_and_knows_the_pod_limit():
-    block = block_of(points=40, columns=300, rank=12)
-    small = compress(block, DIM)
-    anomalies = block.values - block.values.mean(1, keepdim=True)
-    factor = small.block.values[:, :-1]
-    torch.testing.assert_close(
-        factor @ factor.T, anomalies @ anomalies.T / 300, rtol=1e-3, atol=1e-3
-    )
-    torch.testing.assert_close(small.block.values[:, -1], block.values.mean(1))
-    singular = np.linalg.svd(anomalies.numpy(), compute_uv=False)
-    expected = (singular[DIM:] ** 2).sum() / 300 / 40
-    assert small.pod_limit(DIM) == pytest.approx(expected)
-    assert small.pod_limit(12) == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("centred", [True, False])
-def test_columns_in_pieces_give_the_same_factor_as_all_at_once(centred, monkeypatch):
-    block = block_of(points=120, columns=400, rank=20)
-    whole = compress(block, DIM, centred=centred)
-    monkeypatch.setattr("smore.training.decoder._compression.COLUMNS_AT_ONCE", 37)
-    pieces = compress(block, DIM, centred=centred)
-    assert pieces.pod_limit(DIM) == pytest.approx(whole.pod_limit(DIM), rel=1e-9)
-    ours, theirs = (each.block.values[:, :-1] for each in (pieces, whole))
-    torch.testing.assert_close(ours @ ours.T, theirs @ theirs.T)
-    torch.testing.assert_close(pieces.block.values[:, -1], whole.block.values[:, -1])
-
-
-def test_a_factor_that_overflows_its_rank_knows_what_it_lost(monkeypatch):
-    """Little is lost of the leading directions, and the total variance adds up."""
-    generator = torch.Generator().manual_seed(4)
-    fall = 0.8 ** torch.arange(60, dtype=torch.float64)
-    values = torch.linalg.qr(torch.randn(80, 60, generator=generator).double())[0] * fall
-    values = values @ torch.randn(60, 500, generator=generator).double()
-    streamed = StreamedFactor(80, 30, centred=True)
-    for columns in values.split(41, dim=1):
-        streamed.add(columns)
-    anomalies = values - values.mean(1, keepdim=True)
-    total = float(streamed.energies.sum()) + streamed.left_out
-    assert total == pytest.approx(float(anomalies.square().sum()), rel=1e-12)
-    exact = torch.linalg.svdvals(anomalies).square()
-    torch.testing.assert_close(streamed.energies[:10], exact[:10], rtol=1e-4, atol=0)
 
 
 def test_no_basis_beats_the_pod_limit_and_training_comes_near_it():

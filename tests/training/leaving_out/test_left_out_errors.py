@@ -11,7 +11,7 @@ from smore.dynamics import LinearDynamics, LowRankQuadratic, step_map
 from smore.settings import Settings
 from smore.training.decoder._compression import compress
 from smore.training.decoder.residual_model import fit_residual_model
-from smore.training.dynamics.linear import Transitions
+from smore.training.dynamics.linear import Ridge, Transitions
 from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.leaving_out.errors import LeftOutErrors, left_out_errors, model_errors
 from smore.training.problem import TrainingProblem
@@ -62,8 +62,7 @@ def setting():
     problem = problem_of(data)
     block = problem.blocks[0]
     decoder = Fixed(best_modes(block.values))
-    compressed = compress(block, DIM).block
-    bases = LeftOutBases(block, compressed, problem.timeline, DIM)
+    bases = LeftOutBases(compress(block, DIM), problem.timeline, block.num_channels, DIM)
     latents = (block.values.T @ decoder.modes.detach() / POINTS).view(-1, 2, DIM)
     return problem, block, decoder, bases, latents
 
@@ -79,7 +78,7 @@ def test_linear_errors_are_those_of_fits_without_the_trajectory():
         Settings(dynamics="koopman"),
         bases=bases,
         left_out=torch.zeros(SEQUENCES, dtype=torch.bool),
-        ridge=1e-3,
+        ridge=Ridge(1e-3),
     )
     fields = block.values.T.view(SEQUENCES, LENGTH, 2, POINTS)
     expected = []
@@ -88,7 +87,7 @@ def test_linear_errors_are_those_of_fits_without_the_trajectory():
         modes = best_modes(fields[others].flatten(0, 2).T)
         codes = (fields @ modes / POINTS).flatten(2)
         folds = (torch.arange(SEQUENCES) == sequence).long()
-        matrix = Transitions(codes, problem.timeline, folds).fit(1e-3, without=1)
+        matrix = Transitions(codes, problem.timeline, folds).fit(Ridge(1e-3), without=1)
         made = codes[sequence, 1:] - codes[sequence, :-1] @ matrix.T
         missed = made.view(-1, 2, DIM) @ modes.T  # as fields, which any basis can tell
         expected.append((missed @ decoder.modes.detach() / POINTS).flatten(1))
@@ -132,7 +131,7 @@ def test_dynamics_that_left_trajectories_out_are_judged_on_these():
     left_out = torch.arange(SEQUENCES) >= 4
     settings = Settings(dynamics="lrlq")
     found = left_out_errors(
-        problem, decoder, dynamics, latents, settings, bases=None, left_out=left_out, ridge=0.0
+        problem, decoder, dynamics, latents, settings, bases=None, left_out=left_out, ridge=Ridge()
     )
     paths = problem.timeline.gather(latents.flatten(1))[4:]
     advance = step_map(dynamics, problem.timeline.steps[4:], method="rk4-38")

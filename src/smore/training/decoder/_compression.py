@@ -5,26 +5,36 @@ Summed over snapshots that depends on their mean μ and covariance C ≈ F Fᵀ 
 
     Σ ‖(I - P)(u - c₀)‖² / n = ‖(I - P)(μ - c₀)‖² + ‖(I - P) F‖² + rest,
 
-so thousands of columns become the few hundred of [F, μ], in one pass over them. The same singular
-values say how well any linear basis of a given size could do (Eckart-Young): the POD limit.
+so thousands of columns become the few hundred of [F, μ]. The same singular values say how well any
+linear basis of a given size could do (Eckart-Young): the POD limit.
+
+The factor comes from the Gram matrix G = UᵀU of the columns U. Of few columns it is formed; of many
+it is only applied, U'(U Ω), to a random subspace that each pass over the points turns towards the
+leading directions (Halko, Martinsson, Tropp, 2011). Either way whatever depends on points is a sum
+over them: in memory, on disk and among processes alike. In float64: the squared singular values of
+a smooth field span more than the digits of float32.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from smore.data import AnyBlock, Block, StoredBlock
-from smore.training.decoder._streamed_factor import StoredFactor, StreamedFactor
+from smore.data import AnyBlock, Block, ColumnStore, StoredBlock
 
 # Share of the POD limit's residual that the factor may leave out.
 LEFT_OUT = 1e-3
-# Columns that are merged into the factor at a time, and how many it may keep on the way.
-COLUMNS_AT_ONCE = 2048
+# Up to so many columns the Gram matrix is formed and decomposed.
+FEW_COLUMNS = 1024
+# Passes over the data that turn a random subspace towards the leading directions.
+PASSES = 2
+# Directions with less than this share of the largest energy are round-off.
+ROUND_OFF = 1e-15
+# What the columns at some points take, in float64.
+BYTES_AT_ONCE = 2**26
 
 
 def _most_columns(latent_dim: int) -> int:
@@ -33,24 +43,45 @@ def _most_columns(latent_dim: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """A block whose columns are [F, μ].
+    """A block whose columns are [F, μ], and every column of the original in its directions.
 
     Args:
         block: [F, μ] as columns; only μ carries the decoder's offset.
         energies: (rank,) variance along each column of F, summed over points, falling.
         left_out: variance that F leaves out, summed over points.
         total_points: how many points that are, in all processes.
+        coordinates: (columns, rank) of u - μ along the orthonormal directions F / √energies.
+        mean: (rank,) those of μ itself.
+        mean_outside: norm of what of μ lies outside these directions.
     """
 
     block: AnyBlock
     energies: Tensor
     left_out: float
     total_points: int
+    coordinates: Tensor
+    mean: Tensor
+    mean_outside: float
 
     @property
     def rest(self) -> float:
         """Mean squared value per point that F leaves out."""
         return self.left_out / self.total_points
+
+    def part(self, chosen: Tensor) -> Block | None:
+        """The same of some of the columns, about the mean of all; None where that is on disk.
+
+        Args:
+            chosen: (columns,) booleans.
+        """
+        if not isinstance(self.block, Block):
+            return None
+        some = self.coordinates[chosen]
+        energies, vectors = torch.linalg.eigh(some.T @ some / len(some))
+        change = vectors * energies.clamp(min=0).sqrt() / self.energies.sqrt()[:, None]
+        factor = self.block.values[:, :-1].to("cpu", torch.float64) @ change
+        values = torch.cat([factor.to(self.block.values), self.block.values[:, -1:]], dim=1)
+        return replace(self.block, values=values)
 
     def pod_limit(self, latent_dim: int) -> float:
         """Mean squared error of the best basis of that size about the mean."""
@@ -67,38 +98,110 @@ def compress(block: AnyBlock, latent_dim: int, *, centred: bool = True) -> Compr
             without an offset.
     """
     assert block.observed is None
-    rank = _most_columns(latent_dim)
-    streamed: StreamedFactor | StoredFactor
-    if isinstance(block, StoredBlock):
-        streamed = StoredFactor(block, rank, centred=centred)
-        for start in range(0, block.num_columns, COLUMNS_AT_ONCE):
-            streamed.add(slice(start, min(start + COLUMNS_AT_ONCE, block.num_columns)))
-    else:
-        streamed = StreamedFactor(block.num_points, rank, centred=centred, team=block.team)
-        for columns in block.values.split(COLUMNS_AT_ONCE, dim=1):
-            streamed.add(columns)
-    energies = streamed.energies / streamed.count
-    left_out = streamed.left_out / streamed.count
-    # Summed from the smallest: a difference of large sums would lose the tail.
-    beyond = energies.flip(0).cumsum(0).flip(0) + left_out  # beyond[k]: what k columns leave
+    count, rank = block.num_columns, _most_columns(latent_dim)
+    columns = _Columns(block, centred)
+    energies, vectors, image = columns.leading(rank)
+    # The sum of what is left out, not a difference of large ones, where all of it is at hand.
+    beyond_rank = float(energies[rank:].sum())
+    if count > max(FEW_COLUMNS, rank):
+        beyond_rank = max(columns.energy - float(energies.sum()), 0.0)
+    energies, vectors, image = energies[:rank], vectors[:, :rank], image[:, :rank]
+    beyond = energies.flip(0).cumsum(0).flip(0) + beyond_rank  # beyond[k]: what k columns leave
     kept = int((beyond > LEFT_OUT * beyond[min(latent_dim, len(beyond) - 1)]).sum())
-    compressed = _factor_block(block, streamed, kept)
-    beyond_kept = left_out + float(energies[kept:].sum())
-    return Compressed(compressed, energies[:kept], beyond_kept, block.total_points)
+    size = energies[:kept].sqrt()
+    mean = vectors[:, :kept].T @ columns.cross / size
+    return Compressed(
+        block=_factor_block(block, vectors[:, :kept] / count**0.5, centred=centred),
+        energies=energies[:kept] / count,
+        left_out=(beyond_rank + float(energies[kept:].sum())) / count,
+        total_points=block.total_points,
+        coordinates=image[:, :kept] / size,
+        mean=mean,
+        mean_outside=max(columns.mean_energy - float(mean.square().sum()), 0.0) ** 0.5,
+    )
 
 
-def _factor_block(block: AnyBlock, streamed: StreamedFactor | StoredFactor, kept: int) -> AnyBlock:
-    """[F, μ] as a block on the same points."""
-    size = math.sqrt(streamed.count)
+class _Columns:
+    """The columns of a block, about their mean or about zero, and what passes over them give.
+
+    Attributes:
+        energy: sum of their squares.
+        cross: (columns,) their products with the mean.
+        mean_energy: squared norm of the mean.
+    """
+
+    def __init__(self, block: AnyBlock, centred: bool) -> None:
+        self.block, self.centred = block, centred
+        self.energy = self.mean_energy = 0.0
+        self.cross = torch.zeros(block.num_columns, dtype=torch.float64)
+
+    def leading(self, rank: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Leading eigenvalues of G, falling, their vectors (columns, n), and G times these."""
+        count = self.block.num_columns
+        if count <= max(FEW_COLUMNS, rank):
+            gram = self.applied(None)
+            energies, vectors = torch.linalg.eigh(gram)
+            energies, vectors = _falling(energies, vectors)
+            return energies, vectors, vectors * energies
+        generator = torch.Generator().manual_seed(0)
+        subspace = torch.randn(count, rank, dtype=torch.float64, generator=generator)
+        for _ in range(PASSES):
+            subspace = torch.linalg.qr(self.applied(subspace)).Q
+        image = self.applied(subspace)
+        energies, vectors = torch.linalg.eigh(subspace.T @ image)
+        energies, vectors = _falling(energies, vectors)
+        return energies, subspace @ vectors, image @ vectors
+
+    def applied(self, subspace: Tensor | None) -> Tensor:
+        """G Ω for Ω (columns, n), or G itself."""
+        count = self.block.num_columns
+        total = torch.zeros(
+            count, count if subspace is None else subspace.shape[1], dtype=torch.float64
+        )
+        energy = torch.zeros(2, dtype=torch.float64)
+        cross = torch.zeros_like(self.cross)
+        for columns, mean in _departures(self.block, self.centred):
+            total.addmm_(columns.T, columns if subspace is None else columns @ subspace)
+            cross.addmv_(columns.T, mean)
+            energy += torch.stack([columns.square().sum(), mean.square().sum()])
+        self.block.team.add_up(total, energy, cross)
+        self.energy, self.mean_energy = energy.tolist()
+        self.cross = cross
+        return total
+
+
+def _falling(energies: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """From eigh's order to falling eigenvalues, without those that are round-off."""
+    energies, vectors = energies.flip(0), vectors.flip(1)
+    kept = max(int((energies > ROUND_OFF * energies[0]).sum()), 1)
+    return energies[:kept].clamp(min=1e-300), vectors[:, :kept]
+
+
+def _departures(block: AnyBlock, centred: bool) -> Iterator[tuple[Tensor, Tensor]]:
+    """Columns about the mean, and the mean, at some points after the others; in float64."""
+    for chunk in block.chunks(max(BYTES_AT_ONCE // (8 * block.num_columns), 64)):
+        columns = chunk.values.to("cpu", torch.float64)
+        mean = columns.mean(1) if centred else columns.new_zeros(len(columns))
+        yield columns - mean[:, None], mean
+
+
+def _factor_block(block: AnyBlock, vectors: Tensor, *, centred: bool) -> AnyBlock:
+    """[F, μ] as a block on the same points, with F = U' vectors."""
+    kept = vectors.shape[1]
     loading = torch.zeros(kept + 1, dtype=block.dtype, device=block.device)
     loading[-1] = 1
-    if isinstance(streamed, StoredFactor):
-        assert streamed.block is not None
-        both = streamed.block.select(np.array([*range(kept), streamed.block.num_columns - 1]))
-        scale = np.array([size] * kept + [1.0], dtype=np.float32)
-        return replace(both, scale=scale, loading=loading)
+    parts = (
+        torch.cat([columns @ vectors, mean[:, None]], dim=1)
+        for columns, mean in _departures(block, centred)
+    )
+    if isinstance(block, StoredBlock):
+        store = ColumnStore(block.num_points, kept + 1, block.store.folder, block.store.tile)
+        point = 0
+        for part in parts:
+            store.write(0, point, part.T.to(torch.float32).numpy())
+            point += len(part)
+        return replace(block.on_store(store), loading=loading)
     assert isinstance(block, Block)
-    factor = streamed.factor[:, :kept] / size
-    values = torch.cat([factor, streamed.mean[:, None]], dim=1).to(block.values)
     snapshots = torch.arange(kept + 1, device=block.device)
+    values = torch.cat(list(parts)).to(block.values)
     return replace(block, values=values, snapshots=snapshots, num_channels=1, loading=loading)

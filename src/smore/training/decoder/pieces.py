@@ -16,7 +16,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Block
 from smore.errors import SettingsError
-from smore.training.decoder._compression import compress
+from smore.training.decoder._compression import Compressed, compress
 
 # A mesh or mask with fewer points than this times p leaves too little of a snapshot unexplained,
 # whatever the modes, to learn from.
@@ -35,12 +35,14 @@ class Piece:
         weight: of a squared entry.
         rest: error that compression leaves out of the block.
         limit: error of the best linear basis for this piece alone; 0 where it is not known.
+        compressed: what the block came from, if it is compressed.
     """
 
     block: AnyBlock
     weight: float
     rest: float = 0.0
     limit: float = 0.0
+    compressed: Compressed | None = None
 
 
 def make_pieces(blocks: Sequence[AnyBlock], latent_dim: int, *, centred: bool) -> list[Piece]:
@@ -67,10 +69,10 @@ def make_pieces(blocks: Sequence[AnyBlock], latent_dim: int, *, centred: bool) -
     pieces = []
     for part, count in zip(parts, counts, strict=True):
         share = count / total
-        if part.observed is None and part.num_columns > 2 * latent_dim:
+        if part.observed is None and (len(parts) == 1 or part.num_columns > 2 * latent_dim):
             small = compress(part, latent_dim, centred=centred)
             limit, rest = share * small.pod_limit(latent_dim), share * small.rest
-            pieces.append(Piece(small.block, share / small.total_points, rest, limit))
+            pieces.append(Piece(small.block, share / small.total_points, rest, limit, small))
         else:
             pieces.append(Piece(part, 1 / total))
     return pieces

@@ -15,20 +15,25 @@ import torch
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 
+from smore.data import AnyBlock
 from smore.decoder import Basis, FilterNetwork, GradientSum, backpropagate_residual
 from smore.errors import DivergenceError, how_to_set
 from smore.inference import NormalEquations, chunk_equations, normal_equations
 from smore.runtime import common_team
 from smore.training.checkpoints.checkpoints import Checkpoints, Randomness
 from smore.training.decoder._muon import Muon
+from smore.training.decoder.closed_form import solve_decoder
 from smore.training.decoder.pieces import Piece, draw
 from smore.training.last_good import LastGood
 from smore.training.schedule import Schedule
+from smore.training.standing import Standing
 
 # Added to the Gram matrix, relative to its mean diagonal: modes closer to dependent than this are
 # told apart no further.
 GRAM_RIDGE = 1e-10
 WARM_UP = 50
+# Left-out data are asked every so many steps, and steps end when they gained nothing so often.
+JUDGED_EVERY, PATIENCE = 10, 6
 
 
 def fit_decoder(
@@ -39,8 +44,10 @@ def fit_decoder(
     rate: float,
     generator: torch.Generator,
     with_offset: bool = True,
+    eliminate: bool = False,
     chunk_size: int | None = None,
     backtrack: bool = False,
+    judge: Callable[[], float] | None = None,
     checkpoints: Checkpoints | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> int:
@@ -53,8 +60,12 @@ def fit_decoder(
         rate: peak learning rate.
         generator: draws what each step looks at, where that is not everything.
         with_offset: whether c₀ is learned; if not it is zero.
+        eliminate: solve for FiLM matrices and biases at every step, see `solve_decoder`, so that
+            only what is not linear is descended on; there has to be one compressed piece.
         chunk_size: points decoded at once.
         backtrack: whether to go on with smaller steps after a divergence.
+        judge: the error on data that are left out; the state in which it is smallest is kept, and
+            steps end when it stops falling.
         checkpoints: where the state goes now and then.
         progress: called after every step with its place in the schedule and its loss.
 
@@ -64,32 +75,39 @@ def fit_decoder(
     Raises:
         DivergenceError: loss or gradient turned non-finite; the decoder is in its last good state.
     """
-    optimizers = _optimizers(decoder, rate, with_offset)
-    schedule = Schedule(num_steps, WARM_UP)
+    if not with_offset:
+        remove_offset(decoder)
+    optimizers = _optimizers(decoder, rate, linear=not eliminate, biases=with_offset)
+    schedule = Schedule(num_steps, min(WARM_UP, -(-num_steps // 8)))
     last_good = LastGood(decoder.parameters(), backtrack=backtrack)
+    standing = Standing(decoder, math.inf)
     stage = (checkpoints or Checkpoints()).stage(
         "decoder",
         decoder=decoder,
-        matrix_optimizer=optimizers[0],
-        optimizer=optimizers[1],
+        **optimizers,
         schedule=schedule,
         randomness=Randomness(generator),
         last_good=last_good,
+        standing=standing,
     )
-    while not schedule.done:
+    while not schedule.done and standing.waited < PATIENCE:
         decoder.zero_grad()
         drawn = draw(pieces, generator)
+        if eliminate:
+            solve_decoder(decoder, pieces[0].block, with_offset=with_offset)
+        if judge is not None and schedule.steps % JUDGED_EVERY == 0:
+            standing.judge(decoder, judge())
         loss = accumulate_projection(decoder, drawn, chunk_size)
         diverged = _not_finite(decoder, loss)
         if diverged is not None:
             if not last_good.retreat():
                 raise _divergence(*diverged, schedule.steps, last_good)
-            for optimizer in optimizers:
+            for optimizer in optimizers.values():
                 optimizer.state.clear()
             continue
         last_good.note()
         last_good.confirm()
-        for optimizer in optimizers:
+        for optimizer in optimizers.values():
             for group in optimizer.param_groups:
                 group["lr"] = rate * last_good.factor * schedule.factor
             optimizer.step()
@@ -98,6 +116,8 @@ def fit_decoder(
         if progress is not None:
             progress(schedule.place, loss + sum(piece.rest for piece in drawn))
     stage.finish()
+    if judge is not None:
+        standing.restore(decoder)
     return schedule.steps
 
 
@@ -124,16 +144,24 @@ def _divergence(part: str, value: float, step: int, last_good: LastGood) -> Dive
 
 
 def _optimizers(
-    decoder: FilterNetwork, rate: float, with_offset: bool
-) -> list[torch.optim.Optimizer]:
-    """Muon for hidden and modulation matrices, Adam for frequencies, biases and output."""
-    matrices = [*decoder.weights, *decoder.modulations]
+    decoder: FilterNetwork, rate: float, *, linear: bool, biases: bool
+) -> dict[str, torch.optim.Optimizer]:
+    """Muon for matrices, Adam for frequencies, biases and output.
+
+    Args:
+        decoder: whose weights they change.
+        rate: peak learning rate.
+        linear: whether these include the weights in which modes and offset are linear.
+        biases: whether the offset's are among them.
+    """
+    matrices = [*decoder.weights, *(decoder.modulations if linear else ())]
     others = [*decoder.frequencies, decoder.output_weight]
-    if with_offset:
+    if linear and biases:
         others += [*decoder.biases, decoder.output_bias]
-    else:
-        remove_offset(decoder)
-    return [Muon(matrices, rate), torch.optim.Adam(others, rate)]
+    optimizers: dict[str, torch.optim.Optimizer] = {"optimizer": torch.optim.Adam(others, rate)}
+    if matrices:
+        optimizers["matrix_optimizer"] = Muon(matrices, rate)
+    return optimizers
 
 
 def accumulate_projection(
@@ -169,6 +197,13 @@ def accumulate_projection(
     team = common_team(piece.block for piece in pieces)
     gradient.give(team)
     return team.total(loss)
+
+
+@torch.no_grad()
+def projection_error(decoder: FilterNetwork, block: AnyBlock, chunk_size: int | None) -> float:
+    """Σ of what the modes leave of every column of a block, squared."""
+    (equations,) = normal_equations(decoder, [block], chunk_size)
+    return float(equations.squared_residual(solve_codes(equations)).sum())
 
 
 def solve_codes(equations: NormalEquations) -> Tensor:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from smore.data import Timeline
@@ -22,8 +21,9 @@ from smore.dynamics import (
 )
 from smore.errors import DivergenceError
 from smore.settings import Settings
-from smore.training.checkpoints.checkpoints import Checkpoints, Randomness, Variables
+from smore.training.checkpoints.checkpoints import Checkpoints, Randomness
 from smore.training.schedule import warm_cosine
+from smore.training.standing import Standing
 
 WARM_UP = 20
 CHECK_EVERY = 20
@@ -117,30 +117,6 @@ def fit_rollouts(
             part="dynamics loss",
         )
     return standing.lowest
-
-
-class Standing(Variables):
-    """Steps done, and the best of the states that were judged on held-out data.
-
-    Args:
-        network: judged in the state it has.
-        error: its held-out error.
-    """
-
-    def __init__(self, network: nn.Module, error: float) -> None:
-        self.step = self.retreats = 0
-        self.lowest = self.error = error
-        self.best = copy.deepcopy(network.state_dict())
-
-    def judge(self, network: nn.Module, error: float) -> None:
-        """Keep the state of `network` if it is the best so far."""
-        self.error = error
-        if error < self.lowest or not math.isfinite(self.lowest):
-            self.lowest, self.best = error, copy.deepcopy(network.state_dict())
-
-    def restore(self, network: nn.Module) -> None:
-        """Go back to the best state."""
-        network.load_state_dict(self.best)
 
 
 @torch.no_grad()

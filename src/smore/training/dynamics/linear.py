@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,11 +25,15 @@ from torch import Tensor
 from smore.data import Timeline
 from smore.dynamics import LinearDynamics
 from smore.errors import HiddenFrequencyWarning
+from smore.runtime import one_thread
 from smore.stability import project_spectrum
 from smore.training.dynamics.quadratic import interval_integrals
 from smore.training.leaving_out.bases import LeftOutBases
 
 RIDGES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1)
+# The penalty of a direction grows with this power of its energy: 0 pulls weak directions towards
+# standing still, 1 pulls all alike.
+POWERS = (0.0, 0.5)
 NUM_FOLDS = 8
 # A mode that decays by more than this over a step leaves nothing to take the logarithm of.
 SMALLEST_MODULUS = 1e-6
@@ -47,6 +52,19 @@ NEARLY_HALF_A_TURN = 0.9
 HIDDEN_SHARE = 0.01
 
 
+class Ridge(NamedTuple):
+    """The penalty of a one-step regression.
+
+    Args:
+        size: relative to the mean energy of a direction.
+        power: of a direction's energy, see POWERS.
+    """
+
+    size: float = 0.0
+    power: float = 0.0
+
+
+@one_thread()
 @torch.no_grad()
 def fit_generator(
     dynamics: LinearDynamics,
@@ -100,7 +118,8 @@ def fit_generator(
             stacklevel=2,
         )
     return {
-        "ridge": ridge,
+        "ridge": ridge.size,
+        "ridge_power": ridge.power,
         "generator_change": change,
         "refinement": float(iterations),
         "fastest_growth": growth,
@@ -193,34 +212,34 @@ class CrossValidation:
         unresolved: float,
     ) -> None:
         self.step, self.unresolved = step, unresolved
-        self.ridge = 0.0
+        self.ridge = Ridge()
         num_folds = int(folds.max()) + 1
         self.transitions = []
         for fold in range(num_folds if num_folds > 1 else 0):
             latents = trajectories if bases is None else bases.latents(folds == fold)
             self.transitions.append(Transitions(latents, timeline, folds))
 
-    def best_ridge(self) -> float:
-        """The ridge that forecasts them best; 0 when there is nothing to leave out."""
+    def best_ridge(self) -> Ridge:
+        """The ridge that forecasts them best; none when there is nothing to leave out."""
         if not self.transitions:
             return self.ridge
+        tried = [Ridge(size, power) for size in RIDGES for power in (POWERS if size else (0.0,))]
         errors = []
-        for ridge in RIDGES:
+        for ridge in tried:
             per_fold = [
                 float(self._left_out(fold).map_error(each.fit(ridge, without=fold)))
                 for fold, each in enumerate(self.transitions)
             ]
             errors.append(np.nan_to_num(np.mean(per_fold), nan=np.inf))
-        self.ridge = RIDGES[int(np.argmin(errors))]
+        self.ridge = tried[int(np.argmin(errors))]
         return self.ridge
 
     def _folds(self) -> Iterator[tuple[Tensor, Rollouts, Rollouts]]:
-        """Generator, training and left-out rollouts of each fold."""
+        """One-step map, training and left-out rollouts of each fold."""
         for fold, each in enumerate(self.transitions):
             training = each.folds != fold
-            generator, _ = real_generator(each.fit(self.ridge, without=fold), self.step)
             rollouts = Rollouts(each.latents[training], each.timeline.valid[training], self.step)
-            yield generator, rollouts, self._left_out(fold)
+            yield each.fit(self.ridge, without=fold), rollouts, self._left_out(fold)
 
     def _left_out(self, fold: int) -> Rollouts:
         each = self.transitions[fold]
@@ -230,9 +249,10 @@ class CrossValidation:
     def useful_iterations(self) -> int:
         """How many iterations of refinement they gain from; 0 where they hardly do."""
         errors = np.zeros(1 + len(REFINEMENTS))
-        for start, training, testing in self._folds():
-            if float(testing.error(start)) <= NEGLIGIBLE * self.unresolved:
+        for matrix, training, testing in self._folds():
+            if float(testing.map_error(matrix)) <= NEGLIGIBLE * self.unresolved:
                 return 0
+            start, _ = real_generator(matrix, self.step)
             found = training.refine(start, REFINEMENTS[-1])
             tried = [start, *(found[iterations - 1] for iterations in REFINEMENTS)]
             errors += [float(testing.error(generator)) for generator in tried]
@@ -243,15 +263,23 @@ class CrossValidation:
     def cost_of_decay(self) -> float:
         """Relative rise of their whole error, the decoder's included, when no mode may grow."""
         free = stable = self.unresolved * len(self.transitions)
-        for start, _, testing in self._folds():
-            free += float(testing.error(start))
-            stable += float(testing.error(decaying(start, self.step)))
+        for matrix, _, testing in self._folds():
+            free += float(testing.map_error(matrix))
+            stable += float(testing.map_error(decaying_map(matrix)))
         return stable / free - 1 if free > 0 else 0.0
 
 
 def decaying(generator: Tensor, step: float) -> Tensor:
     """The generator with every eigenvalue decaying by at least DECAY per step."""
     return torch.as_tensor(project_spectrum(generator.numpy(), DECAY / step))
+
+
+def decaying_map(matrix: Tensor) -> Tensor:
+    """The map over a step with every eigenvalue decaying by at least DECAY."""
+    values, vectors = np.linalg.eig(matrix.numpy())
+    moduli = np.abs(values)
+    moved = values * (np.minimum(moduli, np.exp(-DECAY)) / np.maximum(moduli, 1e-300))
+    return torch.as_tensor(np.linalg.solve(vectors.T, (vectors * moved).T).T.real)
 
 
 class IrregularTransitions:
@@ -299,14 +327,16 @@ class Transitions:
             before, after = latents[:, :-1][chosen], latents[:, 1:][chosen]
             self.sums.append((before.T @ before, before.T @ (after - before)))
 
-    def fit(self, ridge: float, without: int | None = None) -> Tensor:
+    def fit(self, ridge: Ridge, without: int | None = None) -> Tensor:
         """M (r, r) by ridge regression of the change over a step, leaving out one fold."""
         used = [sums for fold, sums in enumerate(self.sums) if fold != without]
         square = torch.stack([each for each, _ in used]).sum(0)
         cross = torch.stack([each for _, each in used]).sum(0)
         identity = torch.eye(len(square), dtype=torch.float64)
-        square = square + ridge * square.diagonal().mean() * identity
-        change = torch.linalg.lstsq(square, cross, driver="gelsd").solution
+        energies = square.diagonal()
+        typical = energies.mean().clamp(min=1e-300)
+        penalty = ridge.size * typical * (energies / typical) ** ridge.power
+        change = torch.linalg.lstsq(square + penalty.diag(), cross, driver="gelsd").solution
         return identity + change.T
 
 

@@ -13,39 +13,37 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smore.data import DEFAULT_CHUNK, AnyBlock, Block, Timeline, chunks_together
+from smore.data import DEFAULT_CHUNK, Block, Timeline
 from smore.decoder import Decoder
+from smore.training.decoder._compression import Compressed
 
 # Snapshots whose errors are looked at point by point, and how many points.
 MOST_SNAPSHOTS = 512
 MOST_POINTS = 2**14
-# Columns are dependent if the energy of what one has beyond the others is less than this share.
-DEPENDENT = 1e-12
+# What of the mean lies outside the other directions is round-off below this share.
+DEPENDENT = 1e-6
 
 
 class LeftOutBases:
     """Best bases of the trajectories that are not left out.
 
     Args:
-        block: every training snapshot, on one mesh.
-        compressed: the same, compressed.
+        compressed: every training snapshot, on one mesh.
         timeline: which snapshot comes when.
+        num_channels: columns per snapshot.
         latent_dim: p.
     """
 
     def __init__(
-        self, block: AnyBlock, compressed: AnyBlock, timeline: Timeline, latent_dim: int
+        self, compressed: Compressed, timeline: Timeline, num_channels: int, latent_dim: int
     ) -> None:
-        self.latent_dim, self.compressed = latent_dim, compressed
-        self.change = orthonormalising(compressed)
-        coordinates = torch.zeros(block.num_columns, self.change.shape[1], dtype=torch.float64)
-        for chunk, small in chunks_together(block, compressed, size=DEFAULT_CHUNK):
-            directions = self._directions(small).to(chunk.values)
-            coordinates += (chunk.values.T @ directions).to("cpu", torch.float64)
-        block.team.add_up(coordinates)
-        self.total_points = block.total_points
-        table = torch.empty(len(block.snapshots), block.num_channels, self.change.shape[1]).double()
-        table[block.snapshots.cpu()] = coordinates.unflatten(0, (-1, block.num_channels))
+        self.latent_dim, self.compressed = latent_dim, compressed.block
+        self.change = _orthonormalising(compressed)
+        outside = compressed.coordinates.new_full((), compressed.mean_outside)
+        mean = torch.cat([compressed.mean, outside[None]])
+        coordinates = torch.nn.functional.pad(compressed.coordinates, (0, 1)) + mean
+        self.total_points = compressed.total_points
+        table = coordinates.unflatten(0, (-1, num_channels))
         # Per point, as latents in an orthonormal gauge are.
         self.trajectories = timeline.gather(table) / self.total_points**0.5
         self.valid = timeline.valid
@@ -107,29 +105,15 @@ class LeftOutBases:
         return torch.linalg.eigh(seen.T @ seen)[1].flip(1)[:, : self.latent_dim]
 
 
-def orthonormalising(block: AnyBlock) -> Tensor:
-    """The matrix (columns, rank) that makes the columns of a block orthonormal.
-
-    By their Gram matrix, which is a sum over points; a second round mends what the first loses
-    where columns are close to dependent.
-    """
-    gram = _gram(block, torch.eye(block.num_columns, dtype=torch.float64))
-    norms = gram.diagonal().sqrt().clamp(min=1e-300)
-    energies, vectors = torch.linalg.eigh(gram / norms / norms[:, None])
-    kept = energies > DEPENDENT * energies[-1]
-    change = vectors[:, kept] / norms[:, None] / energies[kept].sqrt()
-    root = torch.linalg.cholesky(_gram(block, change))
-    return torch.linalg.solve_triangular(root.T, change, upper=True, left=False)
-
-
-def _gram(block: AnyBlock, change: Tensor) -> Tensor:
-    """(V A)ᵀ(V A) of the values V of a block, float64."""
-    total = torch.zeros(change.shape[1], change.shape[1], dtype=torch.float64)
-    for chunk in block.chunks(DEFAULT_CHUNK):
-        columns = chunk.values.to("cpu", torch.float64) @ change
-        total += columns.T @ columns
-    block.team.add_up(total)
-    return total
+def _orthonormalising(compressed: Compressed) -> Tensor:
+    """The matrix that makes orthonormal directions of [F, μ]; F's own columns are orthogonal."""
+    size = 1 / compressed.energies.sqrt()
+    change = torch.zeros(len(size) + 1, len(size) + 1, dtype=torch.float64)
+    change.diagonal()[:-1] = size
+    if compressed.mean_outside > DEPENDENT * float(compressed.mean.norm()):
+        change[-1, -1] = 1 / compressed.mean_outside
+        change[:-1, -1] = -size * compressed.mean / compressed.mean_outside
+    return change
 
 
 def _spread(num_points: int, most: int) -> Tensor:

@@ -16,7 +16,7 @@ from smore.data import Timeline
 from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics, LinearDynamics, StepError, step_map
 from smore.settings import Settings
-from smore.training.dynamics.linear import Transitions, assign_folds
+from smore.training.dynamics.linear import Ridge, Transitions, assign_folds
 from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.problem import TrainingProblem
 
@@ -66,7 +66,7 @@ def left_out_errors(
     *,
     bases: LeftOutBases | None,
     left_out: Tensor,
-    ridge: float,
+    ridge: Ridge,
 ) -> LeftOutErrors:
     """The errors that a fit to some of the trajectories makes on the others.
 
@@ -100,7 +100,7 @@ def _linear_errors(
     trajectories: Tensor,
     folds: Tensor,
     bases: LeftOutBases | None,
-    ridge: float,
+    ridge: Ridge,
     excess: Tensor,
 ) -> LeftOutErrors:
     """One-step maps, each fitted without one fold and tried on it.
