@@ -12,8 +12,8 @@ from smore.errors import HiddenFrequencyWarning
 from smore.training.decoder._compression import compress
 from smore.training.dynamics.linear import (
     CrossValidation,
-    Ridge,
     IrregularTransitions,
+    Ridge,
     Rollouts,
     Transitions,
     assign_folds,
@@ -118,9 +118,8 @@ def test_refinement_takes_the_bias_of_noise_out_of_the_damping():
     dynamics = LinearDynamics(4).double()
     findings = fit_generator(dynamics, latents, timeline, torch.arange(400))
     assert findings["refinement"] > 0
-    one_step, _ = real_generator(
-        Transitions(latents, timeline, torch.arange(400)).fit(Ridge()), STEP
-    )
+    transitions = Transitions(latents, timeline, torch.arange(400))
+    one_step, _ = real_generator(transitions.fit(Ridge()), STEP)
     refined = np.abs(dynamics.linear.detach().numpy() - truth).max()
     assert refined < 0.3 * np.abs(one_step.numpy() - truth).max()
 
