@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -59,9 +59,6 @@ class BoundsResult:
         self.count += 1
         self.violated += not ratio <= 1 + ROUNDING
         self.worst_ratio = max(self.worst_ratio, ratio)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"seconds": round(self.seconds, 1)}
 
 
 def check_masks(num_masks: int, seed: int) -> Iterator[BoundsResult]:
@@ -149,5 +146,5 @@ def _repeat(
             line.update(result.count, f"{result.violated} bounds exceeded")
             if result.refused > 20 * (result.count + 50):
                 break  # this family is hardly ever claimed anything for: the row says so
-    result.seconds = time.perf_counter() - started
+    result.seconds = round(time.perf_counter() - started, 1)
     return result

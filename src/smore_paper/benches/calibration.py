@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +42,6 @@ class Coverage:
     covered_last: float
     mean_deviation: float
     rmse: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def coverages(

@@ -7,8 +7,7 @@ not depend on the number of snapshots in the first place.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 
@@ -46,9 +45,6 @@ class MemoryBench:
     chunked_seconds: float
     time_ratio: float
     threads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def bench_memory(preset_name: str, chunk_size: int, repeats: int = 5) -> MemoryBench:
