@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -28,12 +28,12 @@ from smore.settings import Settings
 from smore.training import checkpoint_files, prepare
 from smore_paper import datasets
 from smore_paper.baselines.base import Baseline
-from smore_paper.baselines.dino import DINo, seconds_per_epoch
 from smore_paper.baselines.operator_inference import OperatorInference
 from smore_paper.baselines.pod_dmd import PODDMD
 from smore_paper.baselines.sizes import BASELINE_SIZES, paper_operator
 from smore_paper.claims import ROLLOUT_CLAIMS, Claim
 from smore_paper.datasets.catalogue import ALIASES, benchmark_of
+from smore_paper.measuring.one_epoch import seconds_per_epoch
 from smore_paper.presets import PRESETS, Preset
 from smore_paper.tables.kept_snapshot import (
     fields_beside_truth,
@@ -53,6 +53,9 @@ RECIPES: tuple[Recipe, ...] = ("fast", "paper")
 BASELINE = "baseline"  # the recipe of everything else: its own
 
 SMORE_MODELS = ("smore-koopman", "smore-lrlq")
+# The paper's SMORE follows DINo (Yin et al., 2023) in everything but the dynamics, so DINo is SMORE
+# with an MLP for these and the paper's recipe, and nothing else.
+BY_SMORE = (*SMORE_MODELS, "dino")
 # One look at the data: no budget, and the first has no random numbers either.
 CLASSICAL = ("pod-dmd", "opinf")
 SEEDLESS = ("pod-dmd",)
@@ -223,7 +226,7 @@ def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) 
         train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
         test = Trajectories.from_xarray(benchmark.test)
         allowed = Limits(minutes, limits.epochs)
-        if run.model in SMORE_MODELS:
+        if run.model in BY_SMORE:
             checkpoints = ledger.checkpoints(run)
             if minutes is not None:
                 _require_none(checkpoints, run)
@@ -266,11 +269,11 @@ def _smore(
     models: Path | None,
     checkpoints: Path | None,
 ) -> Trained:
-    """SMORE in the paper's size; a training that diverges is scored by its last good state."""
-    settings = paper_preset(run.dataset, run.model).settings
-    settings = settings.replace(recipe=run.recipe, seed=run.seed)
+    """SMORE or DINo in the paper's size; one that diverges is scored by its last good state."""
+    recipe = "fast" if run.recipe == "fast" else "paper"
+    settings = paper_preset(run.dataset, run.model).settings.replace(recipe=recipe, seed=run.seed)
     train, selects = _divided(run, train, test)
-    if run.recipe == "paper":
+    if recipe == "paper":
         if selects is None:
             settings = settings.replace(validation_fraction=0.0)
         settings = settings.replace(epochs=_epochs(settings, train, selects, limits))
@@ -278,9 +281,9 @@ def _smore(
     divergence = resumable_fit(model, train, select_on=selects, checkpoints=checkpoints)
     if divergence is not None:
         warnings.warn(str(divergence), RuntimeWarning, stacklevel=2)
-    if models is not None:
+    if models is not None and run.model in SMORE_MODELS:
         model.save(models / f"{run.key}.smore")
-    method: FitMethod = "adam" if run.recipe == "paper" else "posterior"
+    method: FitMethod = "adam" if recipe == "paper" else "posterior"
     first = model.surrogate_.aligned(test).select([0])
     description = model.surrogate_.description
     assert description.settings.hidden_dim is not None
@@ -327,8 +330,6 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
     seconds = None if limits.minutes is None else 60 * limits.minutes
     epochs = 1 if run.model in CLASSICAL else limits.epochs
     given, selects = _divided(run, train, test)
-    if isinstance(baseline, DINo) and selects is None:
-        baseline.settings = baseline.settings.replace(validation_fraction=0.0)
     baseline.fit(
         given, seed=run.seed, seconds=seconds, epochs=epochs, select_on=selects, progress=True
     )
@@ -354,13 +355,10 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
 def make_baseline(dataset: str, model: str) -> Baseline:
     """The untrained baseline in the size that it has on this benchmark."""
     dataset = benchmark_of(dataset)
-    classes: dict[str, Callable[[str], Baseline]] = {
-        "dino": DINo.for_dataset,
-        "pod-dmd": PODDMD.for_dataset,
-        "opinf": OperatorInference.for_dataset,
-    }
-    if model in classes:
-        return classes[model](dataset)
+    if model == "pod-dmd":
+        return PODDMD.for_dataset(dataset)
+    if model == "opinf":
+        return OperatorInference.for_dataset(dataset)
     return paper_operator(_operator(dataset, model), dataset)
 
 
@@ -383,7 +381,7 @@ def paper_parameters(dataset: str, model: str) -> int | None:
     """The paper's count, None for methods that it does not have."""
     if model in CLASSICAL:
         return None
-    if model == "dino" or model in SMORE_MODELS:
+    if model in BY_SMORE:
         return paper_preset(dataset, model).paper_parameters
     dataset = benchmark_of(dataset)
     return BASELINE_SIZES[_operator(dataset, model), dataset].paper_parameters
