@@ -39,8 +39,7 @@ def modes(
     as_json: Json = False,
 ) -> None:
     """List periods, growth rates and amplitudes of the modes that the dynamics consist of."""
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     surrogate = SMORE.load(model_file).surrogate_
     found = dynamic_modes(surrogate)
     mesh = _where(surrogate, points)
@@ -60,7 +59,7 @@ def modes(
     _print_modes(found, rows)
     for name, path in (("fields", output), ("figure", figure)):
         if path is not None:
-            console.print(f"{name}: {path}", highlight=False)
+            console.print(f"{name}: {path}")
 
 
 def _where(surrogate: Surrogate, points: Path | None) -> Mesh | None:
@@ -136,6 +135,6 @@ def _print_modes(found: DynamicModes, rows: list[dict[str, Any]]) -> None:
             for row in rows
         ],
     )
-    console.print(f"about: {found.about}", highlight=False)
+    console.print(f"about: {found.about}")
     for caution in found.cautions():
-        console.print(f"caution: {caution}", style="yellow", highlight=False)
+        console.print(f"caution: {caution}", style="yellow")

@@ -66,8 +66,7 @@ def sensors(
 
     How well is an average over the training mesh, or over the points of FILE.
     """
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     surrogate = SMORE.load(model_file).surrogate_
     space = surrogate.description.space
     require_blank_table(output, space.names)
@@ -97,11 +96,10 @@ def sensors(
     console.print(
         f"next: measure at all {count} points in {output}, fill in its blanks, then run\n"
         f"smore forecast {model_file} {output}{told}",
-        highlight=False,
         soft_wrap=True,
     )
     if figure is not None:
-        console.print(f"figure: {figure}", highlight=False)
+        console.print(f"figure: {figure}")
 
 
 def _places(surrogate: Surrogate, allowed: str | None) -> tuple[Mesh, NDArray[np.bool_] | None]:
@@ -140,7 +138,6 @@ def _print(plan: SensorPlan, surrogate: Surrogate) -> None:
         f"{count} {chosen} expected to explain {share(plan.explained)} of the variance of the "
         f"field; {count} random {random} {share(plan.random_explained)}",
         style="green" if plan.gain >= 1 else "yellow",
-        highlight=False,
     )
     shown = min(count, NUM_SHOWN)
     columns = [
@@ -155,7 +152,7 @@ def _print(plan: SensorPlan, surrogate: Surrogate) -> None:
             for number, row in enumerate(plan.coords[:shown].tolist())
         ],
     )
-    console.print(_observability(plan, surrogate.decoder.latent_dim), highlight=False)
+    console.print(_observability(plan, surrogate.decoder.latent_dim))
 
 
 def share(value: float) -> str:

@@ -131,8 +131,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         raise SettingsError(unwritable(path, error)) from error
 
 
-def require_figure_format(path: Path) -> None:
+def require_figure_format(path: Path | None) -> None:
     """Refuse a file name that no figure can be written to, before any work is done."""
     known = FigureCanvasBase.get_supported_filetypes()
-    if path.suffix.removeprefix(".") not in known:
+    if path is not None and path.suffix.removeprefix(".") not in known:
         raise SettingsError(f"figures end in {', '.join(sorted(known))}; got {path}")

@@ -296,4 +296,4 @@ def bounds(
         },
     )
     if not as_json:
-        console.print("*: not proved, the growth of errors is what was observed", highlight=False)
+        console.print("*: not proved, the growth of errors is what was observed")

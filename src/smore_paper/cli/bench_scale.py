@@ -121,7 +121,6 @@ def scaling(
         f"time grows like points^{found.time_exponent:.2f}, memory by a factor of "
         f"{found.memory_ratio:.2f} in all; {shared.processes[-1]} processes are "
         f"{shared.speedup:.2f} times as fast as one ({shared.points:,} points, one thread each)",
-        highlight=False,
     )
 
 

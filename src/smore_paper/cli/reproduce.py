@@ -292,7 +292,7 @@ def page(
     for draw in (draw_rollouts, draw_stability, draw_sparse_fields, draw_capacity):
         draw(results)
     write_page(results, output)
-    console.print(str(output), highlight=False)
+    console.print(str(output))
 
 
 def _draw_sweeps(
@@ -368,7 +368,7 @@ def _show(
     else:
         _print_rows(rows, columns)
         for path in figures:
-            console.print(f"figure: {path}", highlight=False)
+            console.print(f"figure: {path}")
     if any(row["status"] == "failed" for row in rows):
         raise typer.Exit(1)
 
@@ -381,4 +381,4 @@ def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
         print_table(dataset, list(columns.values()), values)
     for row in rows:
         if row["status"] == "failed":
-            console.print(f"failed: {row['key']}: {row['remark']}", highlight=False, markup=False)
+            console.print(f"failed: {row['key']}: {row['remark']}", markup=False)

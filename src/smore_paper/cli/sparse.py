@@ -50,8 +50,7 @@ def sparse(
     """Forecast from fewer and fewer visible points of the first snapshot."""
     if (data is None) == (dataset is None):
         raise SettingsError("say what to forecast: a file, or a benchmark with --dataset")
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     fractions = VISIBLE if visible is None else parse_fractions(visible)
     model = SMORE.load(model_file)
     settings = model.surrogate_.description.settings
@@ -84,7 +83,7 @@ def sparse(
         return
     _print(found, preset)
     if figure is not None:
-        console.print(f"figure: {figure}", highlight=False)
+        console.print(f"figure: {figure}")
 
 
 def parse_fractions(text: str) -> tuple[float, ...]:
@@ -134,7 +133,7 @@ def _print(levels: list[Level], preset: str | None) -> None:
         ["visible", "points", "random", "worst mask", "placed", "paper", "c_S"],
         rows,
     )
-    console.print("random: median over masks, and their c_S", highlight=False)
+    console.print("random: median over masks, and their c_S")
     if preset is not None:
         zeros = [f"{100 * v:.3g}%" for v, seen in SPARSE_OBSERVABILITY[preset].items() if seen == 0]
-        console.print(f"paper: {preset}, with c_S = 0 at {', '.join(zeros)}", highlight=False)
+        console.print(f"paper: {preset}, with c_S = 0 at {', '.join(zeros)}")
