@@ -483,22 +483,6 @@ def test_a_model_by_another_recipe_and_epochs_without_the_papers_are_refused(wav
         command("sparse", "--model", wave, "--epochs", 5, "--results", results)
 
 
-def test_rows_from_before_methods_were_told_are_those_of_the_posterior(wave, results):
-    asked = ("sparse", "--model", wave, "--masks", 1, "--results", results)
-    first = json.loads(command(*asked, "--json"))
-    with (results / "sparse.csv").open(newline="") as file:
-        old = [
-            {name: row[name] for name in row if name != "method"} for row in csv.DictReader(file)
-        ]
-    write(results, "sparse", old)
-    assert json.loads(command(*asked, "--json")) == first  # nothing is run again
-    command(*asked, "--method", "least-squares")
-    with (results / "sparse.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["method"] for row in rows] == ["posterior"] * 3 + ["least-squares"] * 3
-    assert [{name: row[name] for name in old[0]} for row in rows[:3]] == old
-
-
 def test_a_model_of_something_else_is_refused_before_every_row_fails(wave, results, monkeypatch):
     other = SimpleNamespace(test=trajectories().to_xarray().rename(u="height"))
     monkeypatch.setattr("smore_paper.datasets.load", lambda name: other)

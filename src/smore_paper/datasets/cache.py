@@ -93,8 +93,6 @@ def _sha256(file: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    if os.name != "posix":  # Windows neither opens folders nor syncs what is open for reading.
-        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -47,7 +47,7 @@ PANEL, PANEL_SEED = 0.1, 0
 LEVEL = tuple(column.name for column in fields(Level))
 SWEPT = ("visible", "placement")
 COLUMNS = (*(name for name in LEVEL if name not in SWEPT), "method")
-# How it is done unless told otherwise, and was always done before rows said so.
+# How it is done unless told otherwise.
 RECIPE: Recipe = "fast"
 METHOD: FitMethod = "posterior"
 
@@ -124,7 +124,7 @@ def _require_channels(model: SMORE, path: Path, dataset: str) -> None:
 def sparse_runs(sources: Mapping[str, Source], method: FitMethod = METHOD) -> list[Run]:
     """A run for every fraction and placement of every benchmark."""
     levels = [dict(zip(SWEPT, level, strict=True)) for level in planned(VISIBLE, placed=True)]
-    how = {} if method == METHOD else {"method": method}  # rows from before have no such key
+    how = {} if method == METHOD else {"method": method}  # the keys of rows that are there
     return [
         Run(NAME, name, source.name, source.settings.recipe, source.settings.seed, level | how)
         for name, source in sources.items()
@@ -134,7 +134,7 @@ def sparse_runs(sources: Mapping[str, Source], method: FitMethod = METHOD) -> li
 
 def sparse_ledger(results: Path) -> Ledger:
     """The rows in `results/sparse.csv`."""
-    return Ledger(results, NAME, COLUMNS, added={"method": METHOD})
+    return Ledger(results, NAME, COLUMNS)
 
 
 def sparse_measure(
