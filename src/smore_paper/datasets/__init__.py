@@ -1,14 +1,6 @@
 """The paper's three benchmark problems, simulated here and cached with checksums."""
 
-from smore_paper.datasets.catalogue import (
-    BENCHMARKS,
-    CATALOGUE,
-    Benchmark,
-    generate,
-    load,
-    make_options,
-    resolve,
-)
+from smore_paper.datasets.catalogue import BENCHMARKS, CATALOGUE, Benchmark, load, resolve
 from smore_paper.datasets.ensemble import Progress
 from smore_paper.datasets.navier_stokes import NavierStokesOptions
 from smore_paper.datasets.options import Options
@@ -24,8 +16,6 @@ __all__ = [
     "Progress",
     "ShallowWaterOptions",
     "WaveOptions",
-    "generate",
     "load",
-    "make_options",
     "resolve",
 ]
