@@ -14,6 +14,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -31,6 +32,7 @@ from smore_paper.baselines.grid import Grid, require_complete, windows
 LEARNING_RATE = 1e-3
 
 
+@dataclass(eq=False)
 class RolloutOperator(Baseline):
     """A network from the field at one time to the field one step later, on a fixed grid.
 
@@ -44,12 +46,13 @@ class RolloutOperator(Baseline):
         updates_run: updates in `fit`, those of an epoch that the budget cut short included.
     """
 
-    updates_run: int
+    updates_run: int = field(init=False)
+    batch_size: int = field(default=32, kw_only=True)
+    windows_at_once: int | None = field(default=None, kw_only=True)
+    device: str = field(default="auto", kw_only=True)
 
-    def __init__(self, batch_size: int, windows_at_once: int | None, device: str) -> None:
-        self.batch_size = batch_size
-        self.windows_at_once = windows_at_once
-        self._device = resolve_device(device)
+    def __post_init__(self) -> None:
+        self._device = resolve_device(self.device)
 
     @abstractmethod
     def build(self, grid: Grid, num_channels: int) -> nn.Module:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import torch
 from numpy.polynomial.legendre import legvander
@@ -17,6 +19,7 @@ from smore_paper.baselines.rollout_operator import RolloutOperator
 FloatArray = NDArray[np.float64]
 
 
+@dataclass(eq=False)
 class SFNO(RolloutOperator):
     """The network of `FNO` with spherical convolutions and points as unit vectors.
 
@@ -28,19 +31,11 @@ class SFNO(RolloutOperator):
     """
 
     name = "SFNO"
-
-    def __init__(
-        self,
-        modes: int,
-        width: int,
-        num_layers: int,
-        *,
-        batch_size: int = 4,
-        windows_at_once: int | None = 4,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(batch_size, windows_at_once, device)
-        self.modes, self.width, self.num_layers = modes, width, num_layers
+    modes: int
+    width: int
+    num_layers: int
+    batch_size: int = field(default=4, kw_only=True)
+    windows_at_once: int | None = field(default=4, kw_only=True)
 
     def build(self, grid: Grid, num_channels: int) -> nn.Module:
         if grid.geometry != "sphere":

@@ -23,7 +23,7 @@ class Convolution(RolloutOperator):
     name = "convolution"
 
     def __init__(self, batch_size=4, windows_at_once=None):
-        super().__init__(batch_size, windows_at_once, "cpu")
+        super().__init__(batch_size=batch_size, windows_at_once=windows_at_once, device="cpu")
 
     def build(self, grid, num_channels):
         return nn.Conv2d(num_channels, num_channels, 3, padding=1)
