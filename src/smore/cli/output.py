@@ -59,33 +59,15 @@ def span(values: Sequence[Any]) -> Any:
 def print_evaluation(evaluation: Evaluation) -> None:
     """Errors beside those of persistence and climatology, then the verdict."""
     e = evaluation
+    rows = [["model", e.in_horizon_mse, e.extrapolation_mse, e.full_mse, e.full_nmse]]
+    for reference in ("persistence", "climatology", "decoder"):
+        told = "decoder alone" if reference == "decoder" else reference
+        columns = ("in_horizon_mse", "extrapolation_mse", "mse", "nmse")
+        rows.append([told, *(getattr(e, f"{reference}_{column}") for column in columns)])
     print_table(
         f"Forecasts of {e.num_sequences} sequences from their first snapshot",
         ["mean squared error", "in-horizon", "extrapolation", "full window", "per variance"],
-        [
-            ["model", e.in_horizon_mse, e.extrapolation_mse, e.full_mse, e.full_nmse],
-            [
-                "persistence",
-                e.persistence_in_horizon_mse,
-                e.persistence_extrapolation_mse,
-                e.persistence_mse,
-                e.persistence_nmse,
-            ],
-            [
-                "climatology",
-                e.climatology_in_horizon_mse,
-                e.climatology_extrapolation_mse,
-                e.climatology_mse,
-                e.climatology_nmse,
-            ],
-            [
-                "decoder alone",
-                e.decoder_in_horizon_mse,
-                e.decoder_extrapolation_mse,
-                e.decoder_mse,
-                e.decoder_nmse,
-            ],
-        ],
+        rows,
     )
     relative = ", ".join(f"{name} {value:.2%}" for name, value in e.relative_l2.items())
     console.print(f"error norm over field norm: {relative}")
