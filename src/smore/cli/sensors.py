@@ -22,7 +22,13 @@ from smore.cli.points import points_of
 from smore.data import CSV_SUFFIX, NETCDF_SUFFIXES, ZARR_SUFFIX, Mesh
 from smore.errors import DataError, SettingsError
 from smore.model import SMORE
-from smore.plotting import require_drawable, require_figure_format, save_figure, sensor_figure
+from smore.plotting import (
+    require_drawable,
+    require_figure_format,
+    save_figure,
+    sensor_figure,
+    with_units,
+)
 from smore.surrogate import Surrogate
 
 # Sensors listed on the screen.
@@ -140,13 +146,9 @@ def _print(plan: SensorPlan, surrogate: Surrogate) -> None:
         style="green" if plan.gain >= 1 else "yellow",
     )
     shown = min(count, NUM_SHOWN)
-    columns = [
-        f"{name} ({units})" if units not in ("", "1") else name
-        for name, units in zip(space.names, space.units, strict=True)
-    ]
     print_table(
         "The most informative first" if shown == count else f"The {shown} most informative",
-        ["sensor", *columns],
+        ["sensor", *map(with_units, space.names, space.units)],
         [
             [number + 1, *(f"{value:.6g}" for value in row)]
             for number, row in enumerate(plan.coords[:shown].tolist())

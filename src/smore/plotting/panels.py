@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smore.data import Clock, Mesh, Space, Trajectories
 from smore.errors import SettingsError, unwritable
-from smore.plotting.fields import draw_field
+from smore.plotting.fields import draw_field, height_ratio
 from smore.surrogate import Surrogate, advance, decode, infer
 
 
@@ -44,11 +44,7 @@ def snapshot_panels(
     units: str = "",
 ) -> Figure:
     """A figure with a panel for every row and column, and a colour bar for each row."""
-    extent = np.ptp(mesh.coords, axis=0)
-    if space.geometry == "sphere":
-        extent = extent[::-1]
-    ratio = float(np.clip(extent[1] / extent[0], 0.3, 1.5)) if mesh.dim == 2 else 0.6
-    width = 2.1
+    ratio, width = height_ratio(mesh, space, of_line=0.6), 2.1
     figure = Figure(
         figsize=(width * len(titles) + 1.3, width * ratio * len(rows) + 0.9), layout="constrained"
     )

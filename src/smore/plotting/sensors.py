@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from smore.analysis import SensorPlan, field_deviation
 from smore.data import Mesh, Space
 from smore.errors import DataError
-from smore.plotting.fields import draw_field
+from smore.plotting.fields import directions, draw_field, height_ratio, with_units
 from smore.surrogate import Surrogate
 
 FloatArray = NDArray[np.float64]
@@ -29,7 +29,7 @@ def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
     require_drawable(description.space)
     channel = next(each for each in description.channels if each.name == plan.channels[0])
     units = "" if channel.units == "1" else channel.units
-    label = f"standard deviation of {channel.name}" + (f" ({units})" if units else "")
+    label = with_units(f"standard deviation of {channel.name}", units)
     count = len(plan.coords)
     kinds = {f"{count} placed sensors": plan.coords, f"{count} random sensors": plan.random_coords}
     sensors = [_near(mesh, coords, description.space) for coords in kinds.values()]
@@ -85,7 +85,7 @@ def _lines(
         at_sensors = np.interp(places[:, 0], along, deviation[order])
         axes.plot(places[:, 0], at_sensors, "o", color=line.get_color(), markersize=4)
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel(_told(space, 0))
+    axes.set_xlabel(with_units(space.names[0], space.units[0]))
     axes.set_ylabel(label)
     axes.legend(frameon=False, fontsize=8)
     return figure
@@ -99,12 +99,10 @@ def _maps(
     label: str,
     space: Space,
 ) -> Figure:
-    across, up = (1, 0) if space.geometry == "sphere" else (0, 1)
-    extent = np.ptp(mesh.coords, axis=0)
-    ratio = float(np.clip(extent[up] / extent[across], 0.3, 1.5))
-    figure = Figure(
-        figsize=(2 * PANEL_WIDTH + 1.0, PANEL_WIDTH * ratio + 0.9), layout="constrained"
-    )
+    across, up = directions(space)
+    height = PANEL_WIDTH * height_ratio(mesh, space, of_line=1.0)
+    figure = Figure(figsize=(2 * PANEL_WIDTH + 1.0, height + 0.9), layout="constrained")
+    told = list(map(with_units, space.names, space.units))
     panels: list[Axes] = list(figure.subplots(1, 2))
     largest = max(float(np.nanmax(deviations)), 1e-30)
     drawn = None
@@ -114,15 +112,9 @@ def _maps(
             places[:, across], places[:, up], s=14, c="white", edgecolors="black", linewidths=0.6
         )
         axes.set_title(title, fontsize=9)
-        axes.set_xlabel(_told(space, across), fontsize=8)
-    panels[0].set_ylabel(_told(space, up), fontsize=8)
+        axes.set_xlabel(told[across], fontsize=8)
+    panels[0].set_ylabel(told[up], fontsize=8)
     if isinstance(drawn, ScalarMappable):
         bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01)
         bar.set_label(label, fontsize=8)
     return figure
-
-
-def _told(space: Space, column: int) -> str:
-    """A coordinate with its units, if it has any."""
-    units = space.units[column]
-    return f"{space.names[column]} ({units})" if units not in ("", "1") else space.names[column]
