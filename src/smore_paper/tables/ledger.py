@@ -262,29 +262,24 @@ def _position(run: Run, runs: Sequence[Run], ledger: Ledger) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a table, see `read_csv`.
+    """The rows of a table, numbers as numbers and empty cells as None; none if there is no file.
 
     Raises:
         DataError: the file is of another kind.
     """
-    rows = read_csv(path)
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = [
+            {name: text if name in TEXTS else _value(text) for name, text in row.items()}
+            for row in csv.DictReader(file)
+        ]
     if rows and "key" not in rows[0]:
         raise DataError(
             f"expected a table of `smore reproduce`, got {path} without a column 'key'; move it "
             "away, or use another folder with --results"
         )
     return rows
-
-
-def read_csv(path: Path) -> list[Row]:
-    """Rows of a file, numbers as numbers and empty cells as None; none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return [
-            {name: text if name in TEXTS else _value(text) for name, text in row.items()}
-            for row in csv.DictReader(file)
-        ]
 
 
 def _value(text: str) -> Any:

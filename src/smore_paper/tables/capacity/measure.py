@@ -9,7 +9,7 @@ rollouts of nine steps, the largest grids that the paper has for FNO and Transol
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,6 @@ class Capacity:
     paper_grid: int
     device: str
     threads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def smore_capacity(grid: int, sequences: int, memory: str, scratch: Path | None = None) -> Capacity:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
@@ -73,7 +73,7 @@ def capacity_measure(scratch: Path | None, say: Say) -> Measure:
     """
 
     def measure(run: Run) -> Row:
-        found = measured_capacity(run, scratch, say).to_dict()
+        found = asdict(measured_capacity(run, scratch, say))
         return {name: _rounded(found[name]) for name in COLUMNS}
 
     return measure

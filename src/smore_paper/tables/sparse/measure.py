@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -165,7 +165,7 @@ def sparse_measure(
             forecast = snapshot_from(model, test, panel_sensors(test), method)
             path = sparse_fields_path(ledger.path.parent, run.dataset, run.recipe, method)
             fields_beside_truth(test, forecast).save(path)
-        told = level.to_dict() | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
+        told = asdict(level) | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
         return {name: told[name] for name in COLUMNS if name in told} | {"method": method}
 
     return measure
