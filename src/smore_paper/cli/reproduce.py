@@ -15,15 +15,25 @@ from smore.inference import FitMethod
 from smore.plotting import save_figure
 from smore_paper import datasets
 from smore_paper.claims import STABILITY_DIMS
-from smore_paper.cli.capacity import Bound, Grids, Memory, Models, Scratch, Sequences, asked_runs
+from smore_paper.cli.capacity import (
+    MODELS,
+    Bound,
+    Grids,
+    Memory,
+    Models,
+    Scratch,
+    Sequences,
+    cases_of,
+)
 from smore_paper.cli.generate import load_benchmark
 from smore_paper.page import write_page
 from smore_paper.tables.capacity.draw import draw_capacity
-from smore_paper.tables.capacity.run import (
+from smore_paper.tables.capacity.measure import (
     DEFAULT_BOUND,
     DEFAULT_MEMORY,
     capacity_ledger,
     capacity_measure,
+    capacity_runs,
 )
 from smore_paper.tables.ledger import Ledger, Measure, Row, Run, work_through
 from smore_paper.tables.pointwise.measure import DATASET as POINTWISE_DATASET
@@ -273,7 +283,8 @@ def capacity(
     as_json: Json = False,
 ) -> None:
     """The largest square grids: SMORE streamed from disk, and baselines in bounded memory."""
-    runs = asked_runs(grid, sequences, memory, model, bound)
+    chosen = _chosen(model, MODELS, "--model")
+    runs = capacity_runs(chosen, cases_of(grid, sequences), memory, bound)
     rows = _work(capacity_ledger(results), runs, capacity_measure(scratch, say))
     columns = {"model": "model", "grid": "grid", "paper_grid": "paper", "peak_megabytes": "MB"}
     columns |= {"bound_megabytes": "bound", "within_bound": "held"}
