@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from smore import SMORE
 from smore.errors import SettingsError
 from smore_paper.cli import reproduce
-from smore_paper.page import page_text, write_page
 from smore_paper.page.markdown import duration, number
+from smore_paper.page.whole import page_text, write_page
 from smore_paper.presets import preset
 from smore_paper.tables.sparse import measure as sparse_table
 from waves import planted, trajectories

@@ -26,7 +26,7 @@ from smore_paper.cli.capacity import (
     cases_of,
 )
 from smore_paper.cli.generate import load_benchmark
-from smore_paper.page import write_page
+from smore_paper.page.whole import write_page
 from smore_paper.tables.capacity.draw import draw_capacity
 from smore_paper.tables.capacity.measure import (
     DEFAULT_BOUND,

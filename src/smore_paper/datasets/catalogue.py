@@ -17,10 +17,12 @@ from smore.errors import SettingsError
 from smore.runtime import default_root
 from smore.settings import validated
 from smore_paper.datasets import cache as disk
-from smore_paper.datasets import navier_stokes, shallow_water, wave
+from smore_paper.datasets import wave
 from smore_paper.datasets.ensemble import Ensemble, Progress
+from smore_paper.datasets.navier_stokes import benchmark as navier_stokes
 from smore_paper.datasets.options import Options
 from smore_paper.datasets.sequences import cut
+from smore_paper.datasets.shallow_water import benchmark as shallow_water
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from grids import noise, on_box
 
 from smore.errors import DataError, NotFittedError, SettingsError
-from smore_paper.baselines import Baseline, Budget
+from smore_paper.baselines.base import Baseline, Budget
 from smore_paper.baselines.operator_inference import OperatorInference
 from smore_paper.baselines.pod_dmd import PODDMD
 

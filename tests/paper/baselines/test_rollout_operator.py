@@ -13,8 +13,9 @@ from torch import nn
 
 from smore import Trajectories
 from smore.errors import DataError
-from smore_paper.baselines import FNO, RolloutOperator, rollout_operator
-from smore_paper.baselines.rollout_operator import accumulate_rollout_loss
+from smore_paper.baselines import rollout_operator
+from smore_paper.baselines.fno import FNO
+from smore_paper.baselines.rollout_operator import RolloutOperator, accumulate_rollout_loss
 
 
 class Convolution(RolloutOperator):

@@ -8,11 +8,11 @@ import typer
 from typer.testing import CliRunner
 
 from smore.errors import DataError, SettingsError
-from smore_paper.baselines import FNO
+from smore_paper.baselines.fno import FNO
 from smore_paper.cli import reproduce
 from smore_paper.measuring.bounded_process import Measured
 from smore_paper.measuring.textbook import decode_snapshots
-from smore_paper.page import page_text
+from smore_paper.page.whole import page_text
 from smore_paper.tables.capacity import baseline_updates, streamed_fit
 from smore_paper.tables.capacity import measure as capacity
 from smore_paper.tables.capacity.draw import capacity_figure, draw_capacity

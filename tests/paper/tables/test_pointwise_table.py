@@ -12,7 +12,7 @@ from smore import SMORE
 from smore.errors import DivergenceError
 from smore.settings import Settings
 from smore_paper.cli import reproduce
-from smore_paper.page import page_text
+from smore_paper.page.whole import page_text
 from smore_paper.tables.ledger import read_rows, work_through
 from smore_paper.tables.pointwise import measure as pointwise_table
 from smore_paper.tables.pointwise.measure import (

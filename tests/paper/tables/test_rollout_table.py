@@ -13,9 +13,13 @@ from typer.testing import CliRunner
 
 from smore import SMORE, Trajectories
 from smore.errors import DataError, DivergenceError, SettingsError
-from smore_paper.baselines import CNO, FNO, SFNO, Baseline, Transolver
+from smore_paper.baselines.base import Baseline
+from smore_paper.baselines.cno import CNO
+from smore_paper.baselines.fno import FNO
 from smore_paper.baselines.operator_inference import OperatorInference
 from smore_paper.baselines.pod_dmd import PODDMD
+from smore_paper.baselines.sfno import SFNO
+from smore_paper.baselines.transolver import Transolver
 from smore_paper.cli import reproduce
 from smore_paper.tables.ledger import Run, work_through
 from smore_paper.tables.rollout import measure as rollout_table
