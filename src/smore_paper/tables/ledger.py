@@ -145,6 +145,10 @@ class Ledger:
             return {path.name: path.read_text().strip() for path in claims if _is_alive(path)}
 
 
+# The rows of a table, and what measures a run of it.
+Table = tuple[Ledger, Measure]
+
+
 def work_through(ledger: Ledger, runs: Sequence[Run], measure: Measure, say: Say) -> list[Row]:
     """Do every run that has no row yet and that no other process is at.
 

@@ -39,8 +39,6 @@ from smore_paper.tables.rollout.measure import (
     paper_claim,
     paper_parameters,
     paper_preset,
-    rollout_ledger,
-    rollout_measure,
     rollout_runs,
 )
 from smore_paper.tables.selection import SELECTED_ON, SELECTIONS
@@ -92,8 +90,8 @@ def small(monkeypatch):
 
 
 def row_of(folder, run, limits=Limits()):  # noqa: B008 - frozen
-    ledger = rollout_ledger(folder)
-    (row,) = work_through(ledger, [run], rollout_measure(ledger, limits), lambda _: None)
+    ledger, measure = rollout_table.rollout_table(folder, limits)
+    (row,) = work_through(ledger, [run], measure, lambda _: None)
     return row
 
 
@@ -579,8 +577,7 @@ def test_nothing_is_drawn_without_results(tmp_path):
 
 def test_models_that_are_kept_are_those_of_the_rows(tmp_path):
     run = Run("rollout", "wave", "smore-koopman", "fast", 0)
-    ledger = rollout_ledger(tmp_path)
-    measure = rollout_measure(ledger, Limits(), tmp_path)
+    ledger, measure = rollout_table.rollout_table(tmp_path, Limits(), tmp_path)
     (row,) = work_through(ledger, [run], measure, lambda _: None)
     kept = SMORE.load(tmp_path / f"{run.key}.smore")
     assert kept.evaluate(TEST).full_mse == pytest.approx(row["full_mse"], rel=1e-5)

@@ -28,7 +28,7 @@ from smore_paper.tables.capacity.baseline_updates import (
 )
 from smore_paper.tables.capacity.largest_grid import largest_grid
 from smore_paper.tables.capacity.streamed_fit import fit_generated
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run, Say
+from smore_paper.tables.ledger import Ledger, Row, Run, Say, Table
 from smore_paper.tables.rollout.measure import BASELINE, HORIZON
 
 NAME, DATASET, LARGEST = "capacity", "generated", "largest"
@@ -129,13 +129,8 @@ def _asked(grid: int | str, sequences: int, memory: str) -> Row:
     return {"asked_grid": grid, "asked_sequences": sequences, "asked_memory": memory}
 
 
-def capacity_ledger(results: Path) -> Ledger:
-    """The rows in `results/capacity.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def capacity_measure(scratch: Path | None, say: Say) -> Measure:
-    """What measures a run of this table.
+def capacity_table(results: Path, scratch: Path | None, say: Say) -> Table:
+    """`results/capacity.csv`.
 
     Args:
         scratch: folder for generated data; by default that of smore's cache.
@@ -146,7 +141,7 @@ def capacity_measure(scratch: Path | None, say: Say) -> Measure:
         found = asdict(measured_capacity(run, scratch, say))
         return {name: _rounded(found[name]) for name in COLUMNS}
 
-    return measure
+    return Ledger(results, NAME, COLUMNS), measure
 
 
 def measured_capacity(run: Run, scratch: Path | None, say: Say) -> Capacity:

@@ -24,7 +24,7 @@ from smore.training import assemble, prepare
 from smore.training import train as run_recipe
 from smore_paper import datasets
 from smore_paper.measuring.fresh_process import alone, memory_rise
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.rollout.measure import HORIZON, paper_preset
 from smore_paper.tables.selection import SELECTED_ON
 
@@ -103,13 +103,8 @@ def pointwise_runs(num_seeds: int) -> list[Run]:
     ]
 
 
-def pointwise_ledger(results: Path) -> Ledger:
-    """The rows in `results/pointwise.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def pointwise_measure(epochs: int) -> Measure:
-    """What measures a run of this table, each in a process of its own."""
+def pointwise_table(results: Path, epochs: int) -> Table:
+    """`results/pointwise.csv`, by trainings of so many epochs, each in a process of its own."""
 
     def measure(run: Run) -> Row:
         chunk = run.variant["chunk_size"]
@@ -134,7 +129,7 @@ def pointwise_measure(epochs: int) -> Measure:
         )
         return asdict(figures)
 
-    return measure
+    return Ledger(results, NAME, COLUMNS), measure
 
 
 def train_alone(settings: Settings) -> TrainedAlone:

@@ -40,7 +40,7 @@ from smore_paper.tables.kept_snapshot import (
     forecast_snapshot,
     snapshot_index,
 )
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.resumable_fit import resumable_fit
 from smore_paper.tables.selection import SELECTED_ON, Selection, divided, habit
 
@@ -208,17 +208,13 @@ def label(model: str, recipe: str) -> str:
     return LABELS[model] if recipe == BASELINE else f"{LABELS[model]}, {recipe}"
 
 
-def rollout_ledger(results: Path) -> Ledger:
-    """The rows in `results/rollout.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) -> Measure:
-    """What measures a run of this table; the forecast of one snapshot is kept beside the rows.
+def rollout_table(results: Path, limits: Limits, models: Path | None = None) -> Table:
+    """`results/rollout.csv`; the forecast of one snapshot is kept beside its rows.
 
     Args:
         models: folder to keep SMORE's models in, each as `KEY.smore`.
     """
+    ledger = Ledger(results, NAME, COLUMNS)
 
     def measure(run: Run) -> Row:
         minutes = budget_minutes(run, ledger.rows(), limits)
@@ -235,11 +231,11 @@ def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) 
         else:
             trained = _baseline(run, train, test, allowed)
         if run.seed == 0 and not run.variant:  # figures show models by their habits
-            path = fields_path(ledger.path.parent, run.dataset, run.model, run.recipe)
+            path = fields_path(results, run.dataset, run.model, run.recipe)
             fields_beside_truth(test, trained.snapshot).save(path)
         return asdict(_figures(run, trained, minutes))
 
-    return measure
+    return ledger, measure
 
 
 def _require_none(checkpoints: Path, run: Run) -> None:

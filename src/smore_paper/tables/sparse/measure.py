@@ -27,7 +27,7 @@ from smore_paper.benches.recipes import BEST_PRESETS
 from smore_paper.claims import SPARSE_CLAIMS
 from smore_paper.presets import preset
 from smore_paper.tables.kept_snapshot import fields_beside_truth, forecast_snapshot
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.resumable_fit import resumable_fit
 from smore_paper.tables.rollout.measure import Recipe
 from smore_paper.tables.sparse.sweep import (
@@ -132,15 +132,10 @@ def sparse_runs(sources: Mapping[str, Source], method: FitMethod = METHOD) -> li
     ]
 
 
-def sparse_ledger(results: Path) -> Ledger:
-    """The rows in `results/sparse.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def sparse_measure(
-    ledger: Ledger, sources: Mapping[str, Source], masks: int, method: FitMethod = METHOD
-) -> Measure:
-    """What measures a run of this table; one forecast of a snapshot is kept beside the rows.
+def sparse_table(
+    results: Path, sources: Mapping[str, Source], masks: int, method: FitMethod = METHOD
+) -> Table:
+    """`results/sparse.csv`; one forecast of a snapshot is kept beside its rows.
 
     Args:
         sources: models by benchmark.
@@ -163,12 +158,12 @@ def sparse_measure(
         if (level.visible, level.placement) == (PANEL, "random"):
             test = model.surrogate_.aligned(test)
             forecast = snapshot_from(model, test, panel_sensors(test), method)
-            path = sparse_fields_path(ledger.path.parent, run.dataset, run.recipe, method)
+            path = sparse_fields_path(results, run.dataset, run.recipe, method)
             fields_beside_truth(test, forecast).save(path)
         told = asdict(level) | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
         return {name: told[name] for name in COLUMNS if name in told} | {"method": method}
 
-    return measure
+    return Ledger(results, NAME, COLUMNS), measure
 
 
 def level_of(row: Row) -> Level:

@@ -21,7 +21,7 @@ from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper import datasets
 from smore_paper.claims import STABILITY_CLAIMS, STABILITY_DIMS
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.resumable_fit import resumable_fit
 from smore_paper.tables.rollout.measure import HORIZON, paper_preset
 
@@ -135,13 +135,9 @@ def stability_run(dataset: str, configuration: str, latent_dim: int, seed: int) 
     return Run(NAME, dataset, "smore-lrlq", "paper", seed, variant)
 
 
-def stability_ledger(results: Path) -> Ledger:
-    """The rows in `results/stability.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def stability_measure(ledger: Ledger, epochs: int) -> Measure:
-    """What measures a run of this table."""
+def stability_table(results: Path, epochs: int) -> Table:
+    """`results/stability.csv`, by trainings of so many epochs."""
+    ledger = Ledger(results, NAME, COLUMNS)
 
     def measure(run: Run) -> Row:
         benchmark = datasets.load(run.dataset)
@@ -149,7 +145,7 @@ def stability_measure(ledger: Ledger, epochs: int) -> Measure:
         test = Trajectories.from_xarray(benchmark.test)
         return asdict(study(run, train, test, epochs, ledger.checkpoints(run)))
 
-    return measure
+    return ledger, measure
 
 
 def study(
