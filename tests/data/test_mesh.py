@@ -5,7 +5,15 @@ import pytest
 import xarray as xr
 
 from smore.data import Mesh, Trajectories
-from smore.data.quadrature import default_weights
+from smore.data.mesh import values_along
+from smore.data.quadrature import default_cells
+
+
+def default_weights(coords, dims, shape, along, geometry):
+    """Weights (points,) of points (points, dim) that fill an array."""
+    columns = zip(along, coords.T, strict=True)
+    axes = tuple(values_along(each, column, dims, shape) for each, column in columns)
+    return Mesh(axes, default_cells(axes, dims, shape, along, geometry), dims, shape, along).weights
 
 
 def dataset(kind: str) -> xr.Dataset:
