@@ -21,7 +21,7 @@ from scipy.linalg import eigh
 from smore.data import Mesh, Timeline, Trajectories, require_snapshots
 from smore.errors import DataError, SettingsError
 from smore.evaluation import affine_step
-from smore_paper.baselines.base import Baseline, Budget
+from smore_paper.baselines.base import Baseline, Training
 from smore_paper.baselines.grid import require_complete
 from smore_paper.datasets import resolve
 from smore_paper.presets import PRESETS
@@ -64,18 +64,11 @@ class PODDMD(Baseline):
         dim = self.pod_.rank
         return self.pod_.num_parameters + dim * (dim + 1)
 
-    def _train(
-        self,
-        train: Trajectories,
-        select_on: Trajectories | None,
-        seed: int,
-        budget: Budget,
-        progress: bool,
-    ) -> tuple[int, str]:
+    def _train(self, training: Training) -> tuple[int, str]:
         """One look at the data, whatever the budget; no random numbers."""
-        require_equal_steps(train)
-        self.pod_ = POD.fit(train, self.rank)
-        states = [self.pod_.encode(sequence.fields) for sequence in train]
+        require_equal_steps(training.data)
+        self.pod_ = POD.fit(training.data, self.rank)
+        states = [self.pod_.encode(sequence.fields) for sequence in training.data]
         size, num_steps = self.pod_.rank + 1, sum(len(each) - 1 for each in states)
         if num_steps < size:
             raise DataError(

@@ -26,7 +26,7 @@ from smore.data import Normalization, Trajectories
 from smore.runtime import ProgressLine, resolve_device
 from smore.surrogate import count_parameters
 from smore.training import draw_batches
-from smore_paper.baselines.base import EVALUATE_EVERY, Baseline, Budget
+from smore_paper.baselines.base import EVALUATE_EVERY, Baseline, Budget, Training
 from smore_paper.baselines.grid import Grid, require_complete, windows
 
 LEARNING_RATE = 1e-3
@@ -62,27 +62,21 @@ class RolloutOperator(Baseline):
     def num_parameters(self) -> int:
         return count_parameters(self._network)
 
-    def _train(
-        self,
-        train: Trajectories,
-        select_on: Trajectories | None,
-        seed: int,
-        budget: Budget,
-        progress: bool,
-    ) -> tuple[int, str]:
-        self._grid = Grid.of(train)
-        fields = windows(train)
-        self._normalization = Normalization.fit(train)
+    def _train(self, training: Training) -> tuple[int, str]:
+        data, select_on = training.data, training.select_on
+        self._grid = Grid.of(data)
+        fields = windows(data)
+        self._normalization = Normalization.fit(data)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
-            self._network = self.build(self._grid, train.num_channels).to(self._device)
+            torch.default_generator.manual_seed(training.seed)
+            self._network = self.build(self._grid, data.num_channels).to(self._device)
         images = self._images(fields)
         best = _Best(self._network, None if select_on is None else self._error_on(select_on))
-        batches = _endless_batches(len(images), self.batch_size, seed)
+        batches = _endless_batches(len(images), self.batch_size, training.seed)
         updates_per_epoch = math.ceil(len(images) / self.batch_size)
-        with ProgressLine(f"training {self.name}", 100, shown=progress) as line:
+        with ProgressLine(f"training {self.name}", 100, shown=training.progress) as line:
             self.updates_run = self._optimise(
-                images, batches, updates_per_epoch, budget, best, line
+                images, batches, updates_per_epoch, training.budget, best, line
             )
         best.restore()
         return self.updates_run // updates_per_epoch, str(self._device)

@@ -20,7 +20,7 @@ class Persistence(Baseline):
     name = "persistence"
     num_parameters = 0
 
-    def _train(self, train, select_on, seed, budget, progress):
+    def _train(self, training):
         return 0, "cpu"
 
     def _rollout(self, first, num_steps):

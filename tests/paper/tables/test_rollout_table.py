@@ -58,9 +58,9 @@ class Persistence(Baseline):
     name = "persistence"
     num_parameters = 7
 
-    def _train(self, train, select_on, seed, budget, progress):
-        self.train, self.budget, self.seed = train, budget, seed
-        self.select_on = select_on
+    def _train(self, training):
+        self.train, self.budget, self.seed = training.data, training.budget, training.seed
+        self.select_on = training.select_on
         return 3, "cpu"
 
     def _rollout(self, first, num_steps):
