@@ -20,6 +20,7 @@ from smore.surrogate import Surrogate
 
 # Fields over more coordinates than this are not drawn.
 DRAWN_DIM = 2
+RATES = ("frequency", "growth_rate", "efolding_time", "damping_ratio")
 
 
 def modes(
@@ -83,10 +84,7 @@ def _rows(found: DynamicModes, count: int) -> list[dict[str, Any]]:
         {
             "mode": index + 1,
             "period": float(found.period[index]) if found.pair[index] else None,
-            "frequency": float(found.frequency[index]),
-            "growth_rate": float(found.growth_rate[index]),
-            "efolding_time": float(found.efolding_time[index]),
-            "damping_ratio": float(found.damping_ratio[index]),
+            **{name: float(getattr(found, name)[index]) for name in RATES},
             "amplitude": float(found.amplitudes[index]),
             "amplitude_share": float(found.amplitude_share[index]),
             "pair": bool(found.pair[index]),
@@ -113,27 +111,12 @@ def _summary(
 def _print_modes(found: DynamicModes, rows: list[dict[str, Any]]) -> None:
     time = f" ({found.time_units})" if found.time_units else ""
     per_time = f" (1/{found.time_units})" if found.time_units else ""
+    columns = {"mode": "mode", f"period{time}": "period", f"frequency{per_time}": "frequency"}
+    columns |= {f"growth rate{per_time}": "growth_rate", f"e-folding{time}": "efolding_time"}
     print_table(
         f"The strongest {len(rows)} of {len(found)} modes",
-        [
-            "mode",
-            f"period{time}",
-            f"frequency{per_time}",
-            f"growth rate{per_time}",
-            f"e-folding{time}",
-            "amplitude share",
-        ],
-        [
-            [
-                row["mode"],
-                row["period"],
-                row["frequency"],
-                row["growth_rate"],
-                row["efolding_time"],
-                f"{row['amplitude_share']:.1%}",
-            ]
-            for row in rows
-        ],
+        [*columns, "amplitude share"],
+        [[*(row[n] for n in columns.values()), f"{row['amplitude_share']:.1%}"] for row in rows],
     )
     console.print(f"about: {found.about}")
     for caution in found.cautions():

@@ -73,16 +73,19 @@ def textbook_rise(preset_name: str) -> int:
     _warm_up(run)
     (block,) = prepared.problem.blocks
     assert isinstance(block, Block)
-    assert isinstance(run.decoder, FilterNetwork)
+    decoder = run.decoder
+    assert isinstance(decoder, FilterNetwork)
     settings = prepared.settings
     assert settings.train_length is not None
     columns = settings.batch_size * settings.train_length * block.num_channels
-    codes = torch.zeros(columns, run.decoder.latent_dim, requires_grad=True)
+    codes = torch.zeros(columns, decoder.latent_dim, requires_grad=True)
     targets = block.values[:, :columns].T.contiguous()
-    with memory_rise() as rise:
-        decoded = decode_snapshots(run.decoder, block.coords, codes)
+
+    def minibatch() -> None:
+        decoded = decode_snapshots(decoder, block.coords, codes)
         (decoded - targets).square().mean().backward()
-    return rise.bytes
+
+    return memory_rise(minibatch)[1]
 
 
 def engine_rise(preset_name: str, chunk_size: int | None) -> int:
@@ -91,9 +94,7 @@ def engine_rise(preset_name: str, chunk_size: int | None) -> int:
     chunk_size = chunk_size or prepared.num_points
     run = fresh_run(prepared, prepared.settings.replace(chunk_size=chunk_size))
     _warm_up(run)
-    with memory_rise() as rise:
-        epoch_seconds(run)
-    return rise.bytes
+    return memory_rise(lambda: epoch_seconds(run))[1]
 
 
 def engine_seconds(preset_name: str, chunk_size: int, repeats: int) -> tuple[float, float]:

@@ -218,9 +218,7 @@ def rollout_table(results: Path, limits: Limits, models: Path | None = None) -> 
 
     def measure(run: Run) -> Row:
         minutes = budget_minutes(run, ledger.rows(), limits)
-        benchmark = datasets.load(run.dataset)
-        train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
-        test = Trajectories.from_xarray(benchmark.test)
+        train, test = supervising_and_test(run.dataset)
         allowed = Limits(minutes, limits.epochs)
         if run.model in BY_SMORE:
             checkpoints = ledger.checkpoints(run)
@@ -236,6 +234,13 @@ def rollout_table(results: Path, limits: Limits, models: Path | None = None) -> 
         return asdict(_figures(run, trained, minutes))
 
     return ledger, measure
+
+
+def supervising_and_test(dataset: str) -> tuple[Trajectories, Trajectories]:
+    """Training sequences as far as they supervise, and whole test sequences."""
+    benchmark = datasets.load(dataset)
+    train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
+    return train, Trajectories.from_xarray(benchmark.test)
 
 
 def _require_none(checkpoints: Path, run: Run) -> None:
