@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from smore.data.fields.file_fields import FileFields, fields_as_file
+from smore.data.fields.file_fields import FileFields
 from smore.data.fields.fill_values import certainly_values, unusable
 from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
@@ -38,8 +38,9 @@ def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
         _check_times(sequence, trajectories, number)
     if trajectories.is_lazy:  # numbers are looked at when they are read
         sequences = (
-            replace(sequence, source=_file_fields(sequence, number, missing), mask=None)
+            replace(sequence, source=replace(sequence.source, number=number, missing=missing))
             for number, sequence in enumerate(trajectories)
+            if isinstance(sequence.source, FileFields)
         )
     else:
         sequences = (
@@ -47,13 +48,6 @@ def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
             for number, sequence in enumerate(trajectories)
         )
     return replace(trajectories, sequences=tuple(sequences))
-
-
-def _file_fields(sequence: Sequence, number: int, missing: Missing) -> FileFields:
-    """Where to read a sequence that comes with others that are lazy."""
-    if isinstance(sequence.source, FileFields):
-        return replace(sequence.source, number=number, missing=missing)
-    return replace(fields_as_file(sequence.fields), missing=missing, number=number)
 
 
 def require_snapshots(trajectories: Trajectories, minimum: int) -> None:

@@ -323,14 +323,3 @@ def file_fields(
     file = FileChannels(tuple(variables), dims, shape, dtype)
     order = tuple(range(len(variables)))
     return [FileFields(file, number, slice(0, shape[1]), order) for number in range(shape[0])]
-
-
-def fields_as_file(fields: NDArray) -> FileFields:
-    """Fields in memory as if they were not, for what comes together with fields in a file."""
-    import xarray as xr
-
-    names = ("time", "channel", "point")
-    whole = xr.Variable(names, fields)
-    variables = [whole.isel(channel=number) for number in range(fields.shape[1])]
-    shape = (1, fields.shape[0], fields.shape[2])
-    return file_fields(variables, (None, "time", "point"), shape, fields.dtype)[0]
