@@ -116,13 +116,8 @@ def steps(
         kept(study, results),
         as_json,
         f"{preset_name}, an eighth of the training trajectories held out",
-        {
-            "steps": "decoder_steps",
-            "decoder error": "decoder_error",
-            "best possible": "pod_limit",
-            "held-out full window": "validation_full_mse",
-            "seconds": "seconds",
-        },
+        ["steps", "decoder error", "best possible", "held-out full window", "seconds"],
+        ["decoder_steps", "decoder_error", "pod_limit", "validation_full_mse", "seconds"],
     )
 
 
@@ -149,18 +144,19 @@ def recipes(
         kept(study, results),
         as_json,
         "The fast recipe beside the paper (full-window mean squared errors)",
-        {
-            "preset": "preset",
-            "seed": lambda result: str(result.seed),
-            "in": "in_horizon_mse",
-            "extra": "extrapolation_mse",
-            "full": "full_mse",
-            "paper": "paper_full_mse",
-            "seconds": "seconds",
-            "to paper": "time_to_paper_seconds",
-            "MB": "peak_megabytes",
-            "x limit": "ratio_to_pod_limit",
-        },
+        ["preset", "seed", "in", "extra", "full", "paper", "seconds", "to paper", "MB", "x limit"],
+        [
+            "preset",
+            lambda result: str(result.seed),
+            "in_horizon_mse",
+            "extrapolation_mse",
+            "full_mse",
+            "paper_full_mse",
+            "seconds",
+            "time_to_paper_seconds",
+            "peak_megabytes",
+            "ratio_to_pod_limit",
+        ],
     )
 
 
@@ -223,15 +219,16 @@ def calibration(
         kept(found, results, dataset=dataset),
         as_json,
         f"Coverage of 90% intervals, {dataset}",
-        {
-            "visible": lambda each: f"{each.visible:.0%}",
-            "noise": lambda each: f"{each.noise:.0%}",
-            "covered": lambda each: f"{each.covered:.1%}",
-            "first": lambda each: f"{each.covered_first:.1%}",
-            "last": lambda each: f"{each.covered_last:.1%}",
-            "stated": "mean_deviation",
-            "rmse": "rmse",
-        },
+        ["visible", "noise", "covered", "first", "last", "stated", "rmse"],
+        [
+            lambda each: f"{each.visible:.0%}",
+            lambda each: f"{each.noise:.0%}",
+            lambda each: f"{each.covered:.1%}",
+            lambda each: f"{each.covered_first:.1%}",
+            lambda each: f"{each.covered_last:.1%}",
+            "mean_deviation",
+            "rmse",
+        ],
     )
 
 
@@ -259,16 +256,17 @@ def certificates(
         kept(check_certificates(names, seed, compare=compare, models=models), results),
         as_json,
         "Certified models: test error, and V beside its bound over 10,000 steps",
-        {
-            "preset": "preset",
-            "certified": lambda result: "yes" if result.certified else "no",
-            "full": "full_mse",
-            "uncertified": "uncertified_full_mse",
-            "margin": "margin",
-            "bound": "largest_bound",
-            "seen": "largest_seen",
-            "worst ratio": "worst_ratio",
-        },
+        ["preset", "certified", "full", "uncertified", "margin", "bound", "seen", "worst ratio"],
+        [
+            "preset",
+            lambda result: "yes" if result.certified else "no",
+            "full_mse",
+            "uncertified_full_mse",
+            "margin",
+            "largest_bound",
+            "largest_seen",
+            "worst_ratio",
+        ],
     )
 
 
@@ -287,13 +285,14 @@ def bounds(
         kept(chain(check_systems(systems, seed), check_masks(masks, seed)), results),
         as_json,
         "Bounds, and how often they were exceeded",
-        {
-            "theorem, kind": lambda r: f"{r.theorem.split()[1]}{'' if r.proved else '*'}: {r.kind}",
-            "claims": "count",
-            "refused": "refused",
-            "exceeded": "violated",
-            "worst": "worst_ratio",
-        },
+        ["theorem, kind", "claims", "refused", "exceeded", "worst"],
+        [
+            lambda r: f"{r.theorem.split()[1]}{'' if r.proved else '*'}: {r.kind}",
+            "count",
+            "refused",
+            "violated",
+            "worst_ratio",
+        ],
     )
     if not as_json:
         console.print("*: not proved, the growth of errors is what was observed")

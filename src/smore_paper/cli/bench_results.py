@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -45,11 +45,12 @@ def tell_all(
     found: Sequence[DataclassInstance],
     as_json: bool,
     title: str,
-    columns: Mapping[str, str | Callable[[Any], Any]],
+    columns: Sequence[str],
+    cells: Sequence[str | Callable[[Any], Any]],
 ) -> None:
-    """A row for every result; a column is a field of it, or made of it, by heading."""
+    """A row for every result, whose cells are fields of it, or made of it."""
     rows = [
-        [getattr(each, cell) if isinstance(cell, str) else cell(each) for cell in columns.values()]
+        [getattr(each, cell) if isinstance(cell, str) else cell(each) for cell in cells]
         for each in found
     ]
-    tell([asdict(each) for each in found], as_json, title, list(columns), rows)
+    tell([asdict(each) for each in found], as_json, title, columns, rows)

@@ -60,13 +60,8 @@ def reading(
         found,
         as_json,
         f"Streaming {found[0].megabytes:.0f} MB, seconds",
-        {
-            "file": "layout",
-            "load": "load_seconds",
-            "write": "write_seconds",
-            "streamed": "stream_seconds",
-            "ratio": "ratio",
-        },
+        ["file", "load", "write", "streamed", "ratio"],
+        ["layout", "load_seconds", "write_seconds", "stream_seconds", "ratio"],
     )
 
 

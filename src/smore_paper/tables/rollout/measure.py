@@ -396,14 +396,11 @@ def _operator(dataset: str, model: str) -> str:
 def _figures(run: Run, trained: Trained, minutes: float | None) -> Figures:
     evaluation, claim = trained.evaluation, paper_claim(run.dataset, run.model)
     full, claimed = evaluation.full_mse, None if claim is None else claim.full_mse
+    windows = ("in_horizon_mse", "extrapolation_mse", "full_mse")
     return Figures(
-        in_horizon_mse=evaluation.in_horizon_mse,
-        extrapolation_mse=evaluation.extrapolation_mse,
-        full_mse=full,
+        **{window: getattr(evaluation, window) for window in windows},
+        **{f"paper_{window}": getattr(claim, window, None) for window in windows},
         per_step_mse=" ".join(map(str, evaluation.per_step_mse)),
-        paper_in_horizon_mse=None if claim is None else claim.in_horizon_mse,
-        paper_extrapolation_mse=None if claim is None else claim.extrapolation_mse,
-        paper_full_mse=claimed,
         ratio=None if full is None or claimed is None else full / claimed,
         parameters=trained.parameters,
         paper_parameters=paper_parameters(run.dataset, run.model),
