@@ -84,7 +84,7 @@ def test_meshes_written_out_or_not_are_the_same(kind):
     mesh = mesh_of(kind)
     full = Mesh.of(mesh.coords, mesh.weights, mesh.dims, mesh.shape, mesh.coordinate_dims)
     for column in range(mesh.dim):
-        np.testing.assert_array_equal(full.axis(column), mesh.axis(column))
+        np.testing.assert_array_equal(full.axes[column], mesh.axes[column])
     np.testing.assert_array_equal(full.places(slice(2, 9)), mesh.places(slice(2, 9)))
     np.testing.assert_array_equal(full.columns([2, 0, 1]).coords, mesh.coords[:, [2, 0, 1]])
     mask = np.arange(24) % 3 == 0

@@ -64,7 +64,7 @@ def draw_field(
         grid = values.reshape(mesh.shape)
         if mesh.coordinate_dims[across] == (mesh.dims[0],):
             grid = grid.T
-        return axes.pcolormesh(mesh.axis(across), mesh.axis(up), grid, shading="nearest", **style)
+        return axes.pcolormesh(mesh.axes[across], mesh.axes[up], grid, shading="nearest", **style)
     known = np.isfinite(values)
     x, y, values = mesh.coords[known, across], mesh.coords[known, up], values[known]
     if len(values) < 100 or len(values) < len(known):  # too few, or with holes: no triangles

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -18,6 +20,14 @@ FloatArray = NDArray[np.float64]
 
 PANEL_WIDTH = 3.4
 LINE_SIZE = (6.0, 3.4)
+
+
+class _Shown(NamedTuple):
+    """One kind of sensors: where they are, and what they leave unknown."""
+
+    title: str
+    deviation: FloatArray
+    sensors: FloatArray
 
 
 def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
@@ -45,9 +55,9 @@ def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
         f"{kind}\nrms {np.sqrt(np.nanmean(deviation**2)):.3g} {units}".rstrip()
         for kind, deviation in zip(kinds, deviations, strict=True)
     ]
-    if mesh.dim == 1:
-        return _lines(mesh, deviations, sensors, titles, label, description.space)
-    return _maps(mesh, deviations, sensors, titles, label, description.space)
+    draw = _lines if mesh.dim == 1 else _maps
+    shown = list(map(_Shown, titles, deviations, sensors))
+    return draw(mesh, description.space, shown, label)
 
 
 def require_drawable(space: Space) -> None:
@@ -68,19 +78,12 @@ def _near(mesh: Mesh, sensors: FloatArray, space: Space) -> FloatArray:
     return np.column_stack([sensors[:, 0], longitudes])
 
 
-def _lines(
-    mesh: Mesh,
-    deviations: list[FloatArray],
-    sensors: list[FloatArray],
-    titles: list[str],
-    label: str,
-    space: Space,
-) -> Figure:
+def _lines(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
     figure = Figure(figsize=LINE_SIZE, layout="constrained")
     axes = figure.subplots()
     order = np.argsort(mesh.coords[:, 0])
     along = mesh.coords[order, 0]
-    for deviation, places, title in zip(deviations, sensors, titles, strict=True):
+    for title, deviation, places in shown:
         (line,) = axes.plot(along, deviation[order], linewidth=1, label=title.replace("\n", ": "))
         at_sensors = np.interp(places[:, 0], along, deviation[order])
         axes.plot(places[:, 0], at_sensors, "o", color=line.get_color(), markersize=4)
@@ -91,22 +94,15 @@ def _lines(
     return figure
 
 
-def _maps(
-    mesh: Mesh,
-    deviations: list[FloatArray],
-    sensors: list[FloatArray],
-    titles: list[str],
-    label: str,
-    space: Space,
-) -> Figure:
+def _maps(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
     across, up = directions(space)
     height = PANEL_WIDTH * height_ratio(mesh, space, of_line=1.0)
     figure = Figure(figsize=(2 * PANEL_WIDTH + 1.0, height + 0.9), layout="constrained")
     told = list(map(with_units, space.names, space.units))
     panels: list[Axes] = list(figure.subplots(1, 2))
-    largest = max(float(np.nanmax(deviations)), 1e-30)
+    largest = max(float(np.nanmax([each.deviation for each in shown])), 1e-30)
     drawn = None
-    for axes, deviation, places, title in zip(panels, deviations, sensors, titles, strict=True):
+    for axes, (title, deviation, places) in zip(panels, shown, strict=True):
         drawn = draw_field(axes, mesh, deviation, space, limits=(0.0, largest), colours="magma")
         axes.scatter(
             places[:, across], places[:, up], s=14, c="white", edgecolors="black", linewidths=0.6

@@ -40,8 +40,8 @@ class SFNO(RolloutOperator):
     def build(self, grid: Grid, num_channels: int) -> nn.Module:
         if grid.geometry != "sphere":
             raise DataError("expected fields on a sphere, got a box; use FNO there")
-        require_longitudes(grid.mesh.axis(1), self.modes)
-        harmonics = Harmonics(grid.mesh.axis(0), grid.shape[1], self.modes)
+        require_longitudes(grid.mesh.axes[1], self.modes)
+        harmonics = Harmonics(grid.mesh.axes[0], grid.shape[1], self.modes)
         layers = [HarmonicLayer(self.width, harmonics) for _ in range(self.num_layers)]
         return SpectralNetwork(grid, num_channels, self.width, layers)
 

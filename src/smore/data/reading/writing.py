@@ -142,7 +142,7 @@ def _places(trajectories: Trajectories, meshes: list[Mesh]) -> Variables:
         attrs = _told({"units": units})
         if space.geometry == "sphere":
             attrs["standard_name"] = SPHERE_NAMES[column]
-        axes = [mesh.axis(column) for mesh in meshes]
+        axes = [mesh.axes[column] for mesh in meshes]
         variables[name] = _by_sequence(meshes[0].coordinate_dims[column], axes, attrs)
     if not all(_has_default_weights(mesh, trajectories) for mesh in meshes):
         weights = [mesh.weights.reshape(mesh.shape) for mesh in meshes]
