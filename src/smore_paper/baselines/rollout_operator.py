@@ -104,7 +104,7 @@ class RolloutOperator(Baseline):
                 _warn_of_divergence(self.name, loss, updates)
                 break
             good = _copy_of_state(self._network)
-            optimizer.param_groups[0]["lr"] = LEARNING_RATE * _cosine(used)
+            optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 + math.cos(math.pi * used)) / 2
             optimizer.step()
             updates += 1
             used = budget.used(updates / updates_per_epoch)
@@ -214,10 +214,6 @@ def _copy_of_state(network: nn.Module) -> dict[str, Tensor]:
 def _gradient_is_finite(network: nn.Module) -> bool:
     gradients = (weight.grad for weight in network.parameters())
     return all(bool(each.isfinite().all()) for each in gradients if each is not None)
-
-
-def _cosine(used: float) -> float:
-    return 0.5 * (1 + math.cos(math.pi * used))
 
 
 def _warn_of_divergence(name: str, loss: float, updates: int) -> None:

@@ -49,7 +49,9 @@ def write(folder: Path, datasets: Mapping[str, xr.Dataset], recipe: Mapping[str,
         checksums = {}
         for name, dataset in datasets.items():
             file = draft / f"{name}.nc"
-            dataset.to_netcdf(file, engine="h5netcdf", encoding=_plain(dataset))
+            # Nothing is missing in simulated data, so no fill value is declared.
+            plain = {str(name): {"_FillValue": None} for name in dataset.variables}
+            dataset.to_netcdf(file, engine="h5netcdf", encoding=plain)
             checksums[file.name] = _sha256(file)
         info = {**recipe, "sha256": checksums}
         (draft / INFO).write_text(json.dumps(info, indent=2, sort_keys=True) + "\n")
@@ -78,11 +80,6 @@ def read(folder: Path, name: str) -> xr.Dataset:
     if (found := _sha256(file)) != expected:
         raise _damaged(file, f"its SHA-256 is {found}, {INFO} says {expected}")
     return xr.load_dataset(file, engine="h5netcdf")
-
-
-def _plain(dataset: xr.Dataset) -> dict[str, dict[str, None]]:
-    # Nothing is missing in simulated data, so no fill value is declared.
-    return {str(name): {"_FillValue": None} for name in dataset.variables}
 
 
 def _sha256(file: Path) -> str:

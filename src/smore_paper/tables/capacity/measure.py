@@ -9,7 +9,7 @@ rollouts of nine steps, the largest grids that the paper has for FNO and Transol
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -138,20 +138,18 @@ def capacity_table(results: Path, scratch: Path | None, say: Say) -> Table:
     """
 
     def measure(run: Run) -> Row:
-        found = asdict(measured_capacity(run, scratch, say))
-        return {name: _rounded(found[name]) for name in COLUMNS}
+        asked = run.variant
+        grid, sequences, memory = (
+            asked[name] for name in ("asked_grid", "asked_sequences", "asked_memory")
+        )
+        if run.recipe == BASELINE:
+            found = baseline_capacity(run.model, parse_bytes(memory), say)
+        else:
+            found = smore_capacity(grid, sequences, memory, scratch)
+        values = {name: getattr(found, name) for name in COLUMNS}
+        return {n: round(v, 2) if isinstance(v, float) else v for n, v in values.items()}
 
     return Ledger(results, NAME, COLUMNS), measure
-
-
-def measured_capacity(run: Run, scratch: Path | None, say: Say) -> Capacity:
-    """What `run` asks for."""
-    asked = run.variant
-    if run.recipe == BASELINE:
-        return baseline_capacity(run.model, parse_bytes(asked["asked_memory"]), say)
-    return smore_capacity(
-        asked["asked_grid"], asked["asked_sequences"], asked["asked_memory"], scratch
-    )
 
 
 def parse_bytes(text: str) -> int:
@@ -160,10 +158,6 @@ def parse_bytes(text: str) -> int:
         return int(TypeAdapter(ByteSize).validate_python(text))
     except ValidationError:
         raise SettingsError(f"memory is told as 4GB or 500MB, got {text!r}") from None
-
-
-def _rounded(value: object) -> object:
-    return round(value, 2) if isinstance(value, float) else value
 
 
 def smore_capacity(grid: int, sequences: int, memory: str, scratch: Path | None = None) -> Capacity:
