@@ -14,6 +14,7 @@ from smore.data import Trajectories
 from smore.inference import FitMethod
 from smore.model import SMORE
 from smore.runtime import ProgressLine
+from smore_paper.benches.calibration import with_noise
 from smore_paper.benches.random_systems import EDGY, ROBUST, System
 from smore_paper.datasets import load
 
@@ -104,14 +105,7 @@ def _observe(truth: Trajectories, rng: np.random.Generator, *, noisy: bool) -> T
     if not noisy:
         return seen
     values = np.stack([sequence.fields for sequence in seen])
-    deviation = values.std(axis=(0, 1, 3), keepdims=True)
-    return Trajectories.from_arrays(
-        values + NOISE * deviation * rng.normal(size=values.shape),
-        seen.sequences[0].mesh.coords,
-        seen.sequences[0].times,
-        channels=seen.channels,
-        coordinate_names=seen.space.names,
-    )
+    return with_noise(seen, NOISE * values.std(axis=(0, 1, 3)), rng)
 
 
 def check_systems(num_systems: int, seed: int) -> Iterator[BoundsResult]:
