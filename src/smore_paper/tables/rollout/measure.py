@@ -285,13 +285,12 @@ def _smore(
     if models is not None and run.model in SMORE_MODELS:
         model.save(models / f"{run.key}.smore")
     method: FitMethod = "adam" if recipe == "paper" else "posterior"
-    first = model.surrogate_.aligned(test).select([0])
     description = model.surrogate_.description
     assert description.settings.hidden_dim is not None
     fixed_at_zero = description.coordinate_map.decoder_dim * description.settings.hidden_dim
     return Trained(
         evaluation=model.evaluate(test, method=method),
-        snapshot=forecast_snapshot(model, first, first.sequences[0], method),
+        snapshot=forecast_snapshot(model, model.surrogate_.aligned(test), method),
         parameters=model.num_parameters + fixed_at_zero,
         epochs=description.training.epochs_run,
         seconds=description.training.seconds,

@@ -13,11 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smore.data import Trajectories
-from smore.errors import DivergenceError, SettingsError
+from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.inputs import as_trajectories
 from smore.model import SMORE
@@ -157,7 +154,7 @@ def sparse_table(
         *_, level = levels  # placed sensors come after random points
         if (level.visible, level.placement) == (PANEL, "random"):
             test = model.surrogate_.aligned(test)
-            forecast = snapshot_from(model, test, panel_sensors(test), method)
+            forecast = forecast_snapshot(model, test, method, panel_sensors(test))
             path = sparse_fields_path(results, run.dataset, run.recipe, method)
             fields_beside_truth(test, forecast).save(path)
         told = asdict(level) | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
@@ -175,26 +172,6 @@ def level_of(row: Row) -> Level:
 def panel_sensors(test: Trajectories) -> Index:
     """Visible points of the forecast that is kept."""
     return nested_masks(test.sequences[0].mesh.num_points, [PANEL], PANEL_SEED)[PANEL]
-
-
-def snapshot_from(
-    model: SMORE, test: Trajectories, sensors: Index, method: FitMethod = METHOD
-) -> NDArray[np.floating]:
-    """(channels, points) the forecast of the snapshot that is kept, NaN if it overflows.
-
-    Args:
-        model: a fitted model.
-        test: data as the model has them.
-        sensors: points of the first snapshot that are seen.
-        method: how the initial state is inferred.
-    """
-    first = test.select([0])
-    (truth,) = first.sequences
-    try:
-        seen = first.leading(1).at_points(sensors)
-        return forecast_snapshot(model, seen, truth, method)
-    except DivergenceError:
-        return np.full((truth.num_channels, truth.mesh.num_points), np.nan)
 
 
 def sparse_fields_path(
