@@ -21,6 +21,9 @@ from smore.model import SMORE
 _FROM_ROOT = re.compile(r"(?<![\w.~/\\])(?:[A-Za-z]:\\|~?/(?=[\w.~]))[^\s'\"();,]*")
 
 
+SCORES = ("in_horizon_mse", "extrapolation_mse", "full_mse", "persistence_mse", "decoder_mse")
+
+
 def append_result(
     path: Path, model: SMORE, evaluation: Evaluation, *, dataset: str, preset: str
 ) -> None:
@@ -35,11 +38,7 @@ def append_result(
             "seed": description.settings.seed,
             "selection": description.training.selection,
             "epochs": description.training.epochs_run,
-            "in_horizon_mse": evaluation.in_horizon_mse,
-            "extrapolation_mse": evaluation.extrapolation_mse,
-            "full_mse": evaluation.full_mse,
-            "persistence_mse": evaluation.persistence_mse,
-            "decoder_mse": evaluation.decoder_mse,
+            **{name: getattr(evaluation, name) for name in SCORES},
             "parameters": model.num_parameters,
             "seconds": round(description.training.seconds, 1),
         },

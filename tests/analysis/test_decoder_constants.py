@@ -20,11 +20,19 @@ from smore.analysis.decoder_constants import (
     field_bound,
 )
 from smore.data import BoxMap, Mesh, Normalization, SphereMap
-from smore.data.quadrature import default_weights, scattered_mesh
+from smore.data.mesh import values_along
+from smore.data.quadrature import default_cells, scattered_mesh
 from smore.decoder import Basis, Decoder, FilterNetwork
 from waves import planted, trajectories
 
 BOX = BoxMap(lower=(-1.0, 2.0), upper=(1.0, 5.0))
+
+
+def default_weights(coords, dims, shape, along, geometry):
+    """Weights (points,) of points (points, dim) that fill an array."""
+    columns = zip(along, coords.T, strict=True)
+    axes = tuple(values_along(each, column, dims, shape) for each, column in columns)
+    return Mesh(axes, default_cells(axes, dims, shape, along, geometry), dims, shape, along).weights
 
 
 def network(coordinate_dim=2, num_hidden=2, frequency_scale=8.0, seed=0) -> FilterNetwork:

@@ -155,8 +155,8 @@ def test_the_user_may_still_write_to_what_was_passed() -> None:
 def test_axes_of_a_grid_are_the_coordinates_the_user_gave(grid: xr.Dataset) -> None:
     mesh = Trajectories.from_xarray(grid.transpose("x", ...)).sequences[0].mesh
     assert mesh.separable
-    np.testing.assert_array_equal(mesh.axis(0), grid["x"])
-    np.testing.assert_array_equal(mesh.axis(1), grid["y"])
+    np.testing.assert_array_equal(mesh.axes[0], grid["x"])
+    np.testing.assert_array_equal(mesh.axes[1], grid["y"])
     assert not mesh.subset([1, 2]).separable
     assert isinstance(mesh.subset([1, 2]), Mesh)
 

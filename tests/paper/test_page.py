@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from smore import SMORE
 from smore.errors import SettingsError
 from smore_paper.cli import reproduce
-from smore_paper.page import page_text, write_page
 from smore_paper.page.markdown import duration, number
+from smore_paper.page.whole import page_text, write_page
 from smore_paper.presets import preset
 from smore_paper.tables.sparse import measure as sparse_table
 from waves import planted, trajectories
@@ -51,6 +51,7 @@ def sparse_row(visible, full, placement="random", model="wave-koopman"):
     row = {"key": f"{model}_{visible}_{placement}", "dataset": "wave", "model": model, "seed": 0}
     row |= {
         "recipe": "fast",
+        "method": "posterior",
         "visible": visible,
         "placement": placement,
         "full_mse": full,
@@ -339,16 +340,8 @@ def test_sparse_levels_stand_beside_the_paper(results, text):
     ]
 
 
-def test_levels_that_smore_sparse_wrote_are_read(results, text):
-    row = sparse_row(0.5, 1e-7, model="ns-lrlq")
-    absent = ("key", "status", "recipe")
-    write(results, "sparse", [{name: row[name] for name in row if name not in absent}])
-    assert "- ns-lrlq, posterior: holds at 1 of 1" in text()
-    assert cells(text(), "### ns-lrlq", "50%")[1] == "1.00e-7 (1.53e-3, 6.54e-5x)"
-
-
 def test_models_and_fits_of_the_papers_way_are_not_mixed_with_the_others(results, text):
-    rows = [sparse_row(0.5, 1e-7) | {"method": "posterior"}]
+    rows = [sparse_row(0.5, 1e-7)]
     for seed, full in enumerate((3e-4, 5e-4)):
         paper = sparse_row(0.5, full) | {"recipe": "paper", "method": "adam", "seed": seed}
         rows.append(paper | {"key": f"{paper['key']}_{seed}"})
@@ -481,22 +474,6 @@ def test_a_model_by_another_recipe_and_epochs_without_the_papers_are_refused(wav
         command("sparse", "--model", wave, "--recipe", "fast", "--results", results)
     with pytest.raises(SettingsError, match="--epochs belongs to --recipe paper"):
         command("sparse", "--model", wave, "--epochs", 5, "--results", results)
-
-
-def test_rows_from_before_methods_were_told_are_those_of_the_posterior(wave, results):
-    asked = ("sparse", "--model", wave, "--masks", 1, "--results", results)
-    first = json.loads(command(*asked, "--json"))
-    with (results / "sparse.csv").open(newline="") as file:
-        old = [
-            {name: row[name] for name in row if name != "method"} for row in csv.DictReader(file)
-        ]
-    write(results, "sparse", old)
-    assert json.loads(command(*asked, "--json")) == first  # nothing is run again
-    command(*asked, "--method", "least-squares")
-    with (results / "sparse.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["method"] for row in rows] == ["posterior"] * 3 + ["least-squares"] * 3
-    assert [{name: row[name] for name in old[0]} for row in rows[:3]] == old
 
 
 def test_a_model_of_something_else_is_refused_before_every_row_fails(wave, results, monkeypatch):

@@ -53,9 +53,10 @@ def _rise(num_points: int, num_columns: int) -> int:
     codes, scale = torch.zeros(num_columns, 64), torch.ones(num_columns)
     small = block.at(slice(8))
     backpropagate_residual(decoder.basis(small.coords), small, codes, scale)
-    with memory_rise() as rise:
-        backpropagate_residual(decoder.basis(block.coords), block, codes, scale)
-    return rise.bytes
+    _, rise = memory_rise(
+        lambda: backpropagate_residual(decoder.basis(block.coords), block, codes, scale)
+    )
+    return rise
 
 
 @pytest.mark.parametrize("num_columns", [1, 2000])

@@ -37,9 +37,9 @@ def common(
 
 def main() -> None:
     """Run a command; an error is one line on standard error and exit code 2."""
-    error_console = Console(stderr=True)
+    error_console = Console(stderr=True, highlight=False)
     warnings.showwarning = lambda message, *_: error_console.print(
-        "[yellow]warning:[/]", escape(str(message)), highlight=False, soft_wrap=True
+        "[yellow]warning:[/]", escape(str(message)), soft_wrap=True
     )
     warnings.simplefilter("once")
     warnings.simplefilter("ignore", DeprecationWarning)  # of libraries, for their developers
@@ -48,5 +48,5 @@ def main() -> None:
     except (SmoreError, OSError) as error:
         if "--debug" in sys.argv:
             raise
-        error_console.print("[red]error:[/]", escape(str(error)), highlight=False, soft_wrap=True)
+        error_console.print("[red]error:[/]", escape(str(error)), soft_wrap=True)
         sys.exit(2)

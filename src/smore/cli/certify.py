@@ -46,8 +46,7 @@ def certify(
 
     Exit code 0 if so; 4 if they are proved bounded over any finite horizon only; 3 if neither.
     """
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     model = SMORE.load(model_file)
     certificate = model.certify()
     constants = None if model.surrogate_.mesh is None else model.decoder_constants()
@@ -70,7 +69,7 @@ def certify(
         linear = _linear_part(model.surrogate_)
         save_figure(certificate_figure(certificate, linear, _rollouts(model), forecast), figure)
         if not as_json:
-            console.print(f"figure: {figure}", highlight=False)
+            console.print(f"figure: {figure}")
     if code := EXIT_CODES[certificate.claims.verdict]:
         raise typer.Exit(code)
 
@@ -83,9 +82,8 @@ def _print_origin(surrogate: Surrogate) -> None:
         console.print(
             f"training   {made} modes that grew were made to decay by 1e-6 per step; left-out "
             f"trajectories lost {findings['cost_of_stability']:.2%} of their accuracy by it",
-            highlight=False,
         )
-    console.print("stable is not accurate: see `smore evaluate` for errors", highlight=False)
+    console.print("stable is not accurate: see `smore evaluate` for errors")
 
 
 def _linear_part(surrogate: Surrogate) -> NDArray[np.float64]:
@@ -132,22 +130,20 @@ def _print(
     forecast: ForecastBound | None,
 ) -> None:
     verdict, *rest = certificate.text().splitlines()
-    console.print(verdict, style=STYLES[certificate.claims.verdict], highlight=False, markup=False)
+    console.print(verdict, style=STYLES[certificate.claims.verdict], markup=False)
     for line in rest:
-        console.print(line, highlight=False, markup=False)
+        console.print(line, markup=False)
     if constants is not None:
         kind = "proved" if constants.rigorous else "estimated from a sample"
         console.print(
             f"fields     |u(x)| <= {constants.growth_offset:.3g} + {constants.growth_slope:.3g} "
             f"|latent| ({kind}); L2 errors <= {constants.lipschitz:.3g} |latent error|",
-            highlight=False,
         )
         largest = _largest_field(certificate, constants)
         if largest is not None:
             console.print(
                 f"           L2 norm at most {largest:.3g} over {SHOWN_STEPS:,} steps from any "
                 "training state",
-                highlight=False,
             )
     if forecast is not None:
         _print_forecast(forecast)
@@ -163,7 +159,6 @@ def _print_forecast(forecast: ForecastBound) -> None:
         f"{forecast.limit:.3g} in the long run\n"
         f"           with a = {recursion.a:.6g}, b = {recursion.b_roll:.3g} observed on "
         f"{recursion.sample}{vacuous}",
-        highlight=False,
     )
 
 
@@ -173,5 +168,4 @@ def _print_state(state: StateError) -> None:
         f"{state.observability:.3g}): an estimate, not a bound, because what an ideal state would "
         "miss is not known here; left-out trajectories say "
         f"{state.ideal_residual:.3g}, the fit misses {state.fit_residual:.3g}",
-        highlight=False,
     )

@@ -26,9 +26,9 @@ def info(
     if as_json:
         print_json(summary)
         return
-    console.print(f"[bold]{path}[/]", highlight=False)
+    console.print(f"[bold]{path}[/]")
     for label in ("sequences", "snapshots", "time_step", "time_units", "points", "meshes"):
-        console.print(f"  {label.replace('_', ' '):<12} {summary[label]}", highlight=False)
+        console.print(f"  {label.replace('_', ' '):<12} {summary[label]}")
     console.print(f"  {'space':<12} {summary['geometry']} ({', '.join(summary['coordinates'])})")
     if summary["missing_fraction"]:
         console.print(f"  {'missing':<12} {summary['missing_fraction']:.2%} of all values")

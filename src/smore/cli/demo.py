@@ -26,7 +26,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Learn the wave equation from simulations and forecast it, also from a tenth of the points."""
-    say = (lambda _: None) if as_json else (lambda text: console.print(text, highlight=False))
+    say = (lambda _: None) if as_json else (lambda text: console.print(text))
     say("[bold]1. Data[/]: simulated waves on a 64 x 64 grid, exact to round-off")
     training, test = map(Trajectories.from_xarray, example(NUM_TRAIN, NUM_TEST))
     test.save(folder / "test.nc")

@@ -48,8 +48,7 @@ def evaluate(
         raise SettingsError("say what to evaluate on: a file, or a benchmark with --dataset")
     if dataset is None and (further is not None or results is not None):
         raise SettingsError("--further and --results belong to --dataset")
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     model = SMORE.load(model_file)
     if dataset is not None:
         trajectories = _test_set(dataset, further)
@@ -68,7 +67,7 @@ def evaluate(
         return
     print_evaluation(evaluation)
     if figure is not None:
-        console.print(f"figure: {figure}", highlight=False)
+        console.print(f"figure: {figure}")
 
 
 def _test_set(dataset: str, further: int | None) -> Trajectories:

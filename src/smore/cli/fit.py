@@ -99,14 +99,13 @@ def _train(model: SMORE, output: Path, data: Any, **options: Any) -> None:
             kept = output.with_name(f"{output.stem}.diverged{output.suffix}")
             model.save(kept)
             discard_checkpoints(checkpoints)
-            console.print(f"the last good state is in {kept}", highlight=False)
+            console.print(f"the last good state is in {kept}")
         raise
     except InterruptedTrainingError as stopped:
         if is_leader():
             error_console.print(
                 f"stopped, with a checkpoint in {checkpoints}; the same command with --resume "
                 "goes on",
-                highlight=False,
             )
         raise typer.Exit(128 + stopped.signal) from None
     if is_leader():
@@ -133,28 +132,25 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
         f"[bold]{output}[/]: {settings.dynamics} dynamics of {settings.latent_dim} latents per "
         f"channel, {model.num_parameters:,} parameters, {_work(training, settings)}, "
         f"{training.seconds:.0f} s",
-        highlight=False,
     )
     if "decoder_error" in training.findings:
-        console.print(_decoder_report(training.findings), highlight=False)
+        console.print(_decoder_report(training.findings))
     if training.history:
         best = min(error for _, error in training.history)
         falling = training.selected_epoch + 1 == settings.epochs
         advice = "; still falling, more --epochs may help" if falling else ""
-        console.print(
-            f"forecast error on the {training.selection}: {best:.3g}{advice}", highlight=False
-        )
+        console.print(f"forecast error on the {training.selection}: {best:.3g}{advice}")
     claims = model.certify().claims
     verdict = {
         "certified": "certified stable",
         "bounded": "proved bounded over any finite horizon",
         "refused": "stability not certified",
     }[claims.verdict]
-    console.print(f"{verdict}: {claims.reason}", highlight=False)
+    console.print(f"{verdict}: {claims.reason}")
     if evaluation is not None:
         print_evaluation(evaluation)
     else:
-        console.print(f"next: smore evaluate {output} TEST_DATA", highlight=False)
+        console.print(f"next: smore evaluate {output} TEST_DATA")
 
 
 def _work(training: TrainingRecord, settings: Settings) -> str:

@@ -66,8 +66,7 @@ def forecast(
 ) -> None:
     """Forecast whole fields from the first snapshot of OBSERVATIONS."""
     require_data_format(output)
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     model = SMORE.load(model_file)
     description = model.surrogate_.description
     clock = description.clock
@@ -101,11 +100,10 @@ def forecast(
     console.print(
         f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from {shown[0]} to "
         f"{shown[-1]}",
-        highlight=False,
     )
     _print_state(state, description)
     if figure is not None:
-        console.print(f"figure: {figure}", highlight=False)
+        console.print(f"figure: {figure}")
 
 
 def _is_large(where: Any, num_fields: int) -> bool:

@@ -23,9 +23,6 @@ class Benchmark(Protocol):
     """Training and test sequences of a problem."""
 
     @property
-    def name(self) -> str: ...
-
-    @property
     def train(self) -> xr.Dataset: ...
 
     @property

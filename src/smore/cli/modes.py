@@ -6,20 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import xarray as xr
-from matplotlib.figure import Figure
 
 from smore.analysis import DynamicModes, dynamic_modes, mode_fields
 from smore.cli.output import Json, console, print_json, print_table
 from smore.cli.points import points_of
-from smore.data import Mesh, save_dataset
+from smore.data import save_dataset
 from smore.errors import DataError
 from smore.model import SMORE
 from smore.plotting import overview_figure, require_figure_format, save_figure, spectrum_figure
-from smore.surrogate import Surrogate
 
 # Fields over more coordinates than this are not drawn.
 DRAWN_DIM = 2
+RATES = ("frequency", "growth_rate", "efolding_time", "damping_ratio")
 
 
 def modes(
@@ -39,11 +37,11 @@ def modes(
     as_json: Json = False,
 ) -> None:
     """List periods, growth rates and amplitudes of the modes that the dynamics consist of."""
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     surrogate = SMORE.load(model_file).surrogate_
+    space = surrogate.description.space
     found = dynamic_modes(surrogate)
-    mesh = _where(surrogate, points)
+    mesh = surrogate.mesh if points is None else points_of(points, space)
     fields = None
     if mesh is not None and (output is not None or figure is not None):
         fields = mode_fields(surrogate, found, mesh, count)
@@ -52,30 +50,21 @@ def modes(
             raise DataError("this model was trained on several meshes: say where with --points")
         save_dataset(fields, output)
     if figure is not None:
-        save_figure(_picture(surrogate, found, fields, mesh), figure)
+        if fields is None or mesh is None or mesh.dim > DRAWN_DIM:
+            save_figure(spectrum_figure(found), figure)
+        else:
+            save_figure(overview_figure(found, fields, mesh, space), figure)
     rows = _rows(found, count)
     if as_json:
-        print_json(_summary(found, rows, output, figure))
+        told = {"about": found.about, "time_units": found.time_units, "condition": found.condition}
+        told |= {"cautions": found.cautions(), "num_modes": len(found), "modes": rows}
+        told |= {"output": None if output is None else str(output)}
+        print_json(told | {"figure": None if figure is None else str(figure)})
         return
     _print_modes(found, rows)
     for name, path in (("fields", output), ("figure", figure)):
         if path is not None:
-            console.print(f"{name}: {path}", highlight=False)
-
-
-def _where(surrogate: Surrogate, points: Path | None) -> Mesh | None:
-    """The mesh of a file, or that of the training data if there was one."""
-    if points is None:
-        return surrogate.mesh
-    return points_of(points, surrogate.description.space)
-
-
-def _picture(
-    surrogate: Surrogate, found: DynamicModes, fields: xr.Dataset | None, mesh: Mesh | None
-) -> Figure:
-    if fields is None or mesh is None or mesh.dim > DRAWN_DIM:
-        return spectrum_figure(found)
-    return overview_figure(found, fields, mesh, surrogate.description.space)
+            console.print(f"{name}: {path}")
 
 
 def _rows(found: DynamicModes, count: int) -> list[dict[str, Any]]:
@@ -84,10 +73,7 @@ def _rows(found: DynamicModes, count: int) -> list[dict[str, Any]]:
         {
             "mode": index + 1,
             "period": float(found.period[index]) if found.pair[index] else None,
-            "frequency": float(found.frequency[index]),
-            "growth_rate": float(found.growth_rate[index]),
-            "efolding_time": float(found.efolding_time[index]),
-            "damping_ratio": float(found.damping_ratio[index]),
+            **{name: float(getattr(found, name)[index]) for name in RATES},
             "amplitude": float(found.amplitudes[index]),
             "amplitude_share": float(found.amplitude_share[index]),
             "pair": bool(found.pair[index]),
@@ -96,46 +82,16 @@ def _rows(found: DynamicModes, count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _summary(
-    found: DynamicModes, rows: list[dict[str, Any]], output: Path | None, figure: Path | None
-) -> dict[str, Any]:
-    return {
-        "about": found.about,
-        "time_units": found.time_units,
-        "condition": found.condition,
-        "cautions": found.cautions(),
-        "num_modes": len(found),
-        "modes": rows,
-        "output": None if output is None else str(output),
-        "figure": None if figure is None else str(figure),
-    }
-
-
 def _print_modes(found: DynamicModes, rows: list[dict[str, Any]]) -> None:
     time = f" ({found.time_units})" if found.time_units else ""
     per_time = f" (1/{found.time_units})" if found.time_units else ""
+    columns = {"mode": "mode", f"period{time}": "period", f"frequency{per_time}": "frequency"}
+    columns |= {f"growth rate{per_time}": "growth_rate", f"e-folding{time}": "efolding_time"}
     print_table(
         f"The strongest {len(rows)} of {len(found)} modes",
-        [
-            "mode",
-            f"period{time}",
-            f"frequency{per_time}",
-            f"growth rate{per_time}",
-            f"e-folding{time}",
-            "amplitude share",
-        ],
-        [
-            [
-                row["mode"],
-                row["period"],
-                row["frequency"],
-                row["growth_rate"],
-                row["efolding_time"],
-                f"{row['amplitude_share']:.1%}",
-            ]
-            for row in rows
-        ],
+        [*columns, "amplitude share"],
+        [[*(row[n] for n in columns.values()), f"{row['amplitude_share']:.1%}"] for row in rows],
     )
-    console.print(f"about: {found.about}", highlight=False)
+    console.print(f"about: {found.about}")
     for caution in found.cautions():
-        console.print(f"caution: {caution}", style="yellow", highlight=False)
+        console.print(f"caution: {caution}", style="yellow")

@@ -14,13 +14,14 @@ from smore.evaluation import Evaluation
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-console = Console()
-error_console = Console(stderr=True)
+# Numbers are coloured in tables alone.
+console = Console(highlight=False)
+error_console = Console(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
     """Tell what goes on, on standard error, where progress belongs."""
-    error_console.print(text, highlight=False, markup=False, soft_wrap=True)
+    error_console.print(text, markup=False, soft_wrap=True)
 
 
 def print_json(result: Any) -> None:
@@ -35,7 +36,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
         table.add_column(column, justify="left" if number == 0 else "right", no_wrap=True)
     for row in rows:
         table.add_row(*(show(value) for value in row))
-    console.print(table)
+    console.print(table, highlight=True)
 
 
 def show(value: Any) -> str:
@@ -58,37 +59,19 @@ def span(values: Sequence[Any]) -> Any:
 def print_evaluation(evaluation: Evaluation) -> None:
     """Errors beside those of persistence and climatology, then the verdict."""
     e = evaluation
+    rows = [["model", e.in_horizon_mse, e.extrapolation_mse, e.full_mse, e.full_nmse]]
+    for reference in ("persistence", "climatology", "decoder"):
+        told = "decoder alone" if reference == "decoder" else reference
+        columns = ("in_horizon_mse", "extrapolation_mse", "mse", "nmse")
+        rows.append([told, *(getattr(e, f"{reference}_{column}") for column in columns)])
     print_table(
         f"Forecasts of {e.num_sequences} sequences from their first snapshot",
         ["mean squared error", "in-horizon", "extrapolation", "full window", "per variance"],
-        [
-            ["model", e.in_horizon_mse, e.extrapolation_mse, e.full_mse, e.full_nmse],
-            [
-                "persistence",
-                e.persistence_in_horizon_mse,
-                e.persistence_extrapolation_mse,
-                e.persistence_mse,
-                e.persistence_nmse,
-            ],
-            [
-                "climatology",
-                e.climatology_in_horizon_mse,
-                e.climatology_extrapolation_mse,
-                e.climatology_mse,
-                e.climatology_nmse,
-            ],
-            [
-                "decoder alone",
-                e.decoder_in_horizon_mse,
-                e.decoder_extrapolation_mse,
-                e.decoder_mse,
-                e.decoder_nmse,
-            ],
-        ],
+        rows,
     )
     relative = ", ".join(f"{name} {value:.2%}" for name, value in e.relative_l2.items())
-    console.print(f"error norm over field norm: {relative}", highlight=False)
+    console.print(f"error norm over field norm: {relative}")
     style = "green" if e.beats_references else "bold red"
-    console.print(e.verdict(), style=style, highlight=False)
+    console.print(e.verdict(), style=style)
     if (limit := e.limit()) is not None:
-        console.print(limit, highlight=False)
+        console.print(limit)

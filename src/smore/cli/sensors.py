@@ -22,7 +22,13 @@ from smore.cli.points import points_of
 from smore.data import CSV_SUFFIX, NETCDF_SUFFIXES, ZARR_SUFFIX, Mesh
 from smore.errors import DataError, SettingsError
 from smore.model import SMORE
-from smore.plotting import require_drawable, require_figure_format, save_figure, sensor_figure
+from smore.plotting import (
+    require_drawable,
+    require_figure_format,
+    save_figure,
+    sensor_figure,
+    with_units,
+)
 from smore.surrogate import Surrogate
 
 # Sensors listed on the screen.
@@ -66,8 +72,7 @@ def sensors(
 
     How well is an average over the training mesh, or over the points of FILE.
     """
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     surrogate = SMORE.load(model_file).surrogate_
     space = surrogate.description.space
     require_blank_table(output, space.names)
@@ -97,11 +102,10 @@ def sensors(
     console.print(
         f"next: measure at all {count} points in {output}, fill in its blanks, then run\n"
         f"smore forecast {model_file} {output}{told}",
-        highlight=False,
         soft_wrap=True,
     )
     if figure is not None:
-        console.print(f"figure: {figure}", highlight=False)
+        console.print(f"figure: {figure}")
 
 
 def _places(surrogate: Surrogate, allowed: str | None) -> tuple[Mesh, NDArray[np.bool_] | None]:
@@ -140,22 +144,17 @@ def _print(plan: SensorPlan, surrogate: Surrogate) -> None:
         f"{count} {chosen} expected to explain {share(plan.explained)} of the variance of the "
         f"field; {count} random {random} {share(plan.random_explained)}",
         style="green" if plan.gain >= 1 else "yellow",
-        highlight=False,
     )
     shown = min(count, NUM_SHOWN)
-    columns = [
-        f"{name} ({units})" if units not in ("", "1") else name
-        for name, units in zip(space.names, space.units, strict=True)
-    ]
     print_table(
         "The most informative first" if shown == count else f"The {shown} most informative",
-        ["sensor", *columns],
+        ["sensor", *map(with_units, space.names, space.units)],
         [
             [number + 1, *(f"{value:.6g}" for value in row)]
             for number, row in enumerate(plan.coords[:shown].tolist())
         ],
     )
-    console.print(_observability(plan, surrogate.decoder.latent_dim), highlight=False)
+    console.print(_observability(plan, surrogate.decoder.latent_dim))
 
 
 def share(value: float) -> str:

@@ -28,9 +28,9 @@ from smore.data.reading.files import (
     require_data_format,
     save_dataset,
 )
-from smore.data.reading.numbered import numbered_fields
 from smore.data.reading.places import ANGLE_NAMES
 from smore.data.reading.tables import read_observations, read_points
+from smore.data.reading.writing import numbered_fields
 from smore.data.sequence import Sequence
 from smore.data.sharing import shared_out
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Geometry, Space

@@ -164,10 +164,6 @@ class Mesh:
         along = tuple(self.coordinate_dims[column] for column in order)
         return replace(self, axes=tuple(self.axes[k] for k in order), coordinate_dims=along)
 
-    def axis(self, coordinate: int) -> FloatArray:
-        """Values of one coordinate along `coordinate_dims[coordinate]` only."""
-        return self.axes[coordinate]
-
     def same_points(self, other: Mesh) -> bool:
         """Whether `other` has these points in this order, however they are held and weighted."""
         return self is other or (

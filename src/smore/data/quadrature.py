@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.mesh import Cells, Mesh, is_separable, values_along
+from smore.data.mesh import Cells, Mesh, is_separable
 from smore.data.space import Geometry
 
 FloatArray = NDArray[np.float64]
@@ -39,22 +39,6 @@ def default_cells(
     return tuple(
         (along, of(axis)) for along, axis, of in zip(coordinate_dims, axes, widths, strict=True)
     )
-
-
-def default_weights(
-    coords: FloatArray,
-    dims: tuple[str, ...],
-    shape: tuple[int, ...],
-    coordinate_dims: tuple[tuple[str, ...], ...],
-    geometry: Geometry,
-) -> FloatArray:
-    """Weights (points,) of points `coords` (points, dim) that fill an array of `dims`, `shape`."""
-    axes = tuple(
-        values_along(along, column, dims, shape)
-        for along, column in zip(coordinate_dims, coords.T, strict=True)
-    )
-    cells = default_cells(axes, dims, shape, coordinate_dims, geometry)
-    return Mesh(axes, cells, dims, shape, coordinate_dims).weights
 
 
 def scattered_mesh(coords: FloatArray, geometry: Geometry) -> Mesh:

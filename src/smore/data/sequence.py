@@ -67,7 +67,7 @@ class Sequence:
         return Sequence(self.times, fields, self.mesh, mask)
 
     def parts(self) -> Iterator[Observed]:
-        """`fields` and `observed` in bounded pieces of points: one piece for what is in memory.
+        """`fields` and `observed` in pieces of points, bounded ones from a scratch file.
 
         Points at which nothing was ever observed may be left out.
         """

@@ -8,14 +8,13 @@ from __future__ import annotations
 import warnings
 from collections import abc
 from dataclasses import replace
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from smore.data.fields.file_fields import FileFields, fields_as_file
-from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
+from smore.data.fields.file_fields import FileFields
+from smore.data.fields.fill_values import certainly_values, unusable
 from smore.data.mesh import Mesh
 from smore.data.sequence import Sequence
 from smore.data.space import GEOMETRIES, Geometry, Space
@@ -39,8 +38,9 @@ def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
         _check_times(sequence, trajectories, number)
     if trajectories.is_lazy:  # numbers are looked at when they are read
         sequences = (
-            replace(sequence, source=_file_fields(sequence, number, missing), mask=None)
+            replace(sequence, source=replace(sequence.source, number=number, missing=missing))
             for number, sequence in enumerate(trajectories)
+            if isinstance(sequence.source, FileFields)
         )
     else:
         sequences = (
@@ -48,13 +48,6 @@ def validated(trajectories: Trajectories, missing: Missing) -> Trajectories:
             for number, sequence in enumerate(trajectories)
         )
     return replace(trajectories, sequences=tuple(sequences))
-
-
-def _file_fields(sequence: Sequence, number: int, missing: Missing) -> FileFields:
-    """Where to read a sequence that comes with others that are lazy."""
-    if isinstance(sequence.source, FileFields):
-        return replace(sequence.source, number=number, missing=missing)
-    return replace(fields_as_file(sequence.fields), missing=missing, number=number)
 
 
 def require_snapshots(trajectories: Trajectories, minimum: int) -> None:
@@ -170,36 +163,22 @@ def _checked_fields(
     fields = sequence.fields
     if certainly_values(fields):
         return sequence
-    if (marked := fill_values(fields)).any():
-        _refuse(marked, sequence, trajectories, number, REPLACING)
-    finite = np.isfinite(fields)
-    if finite.all():
+    if (bad := unusable(fields, missing)) is not None:
+        time, channel, point = np.argwhere(bad.where)[0]
+        told = told_value(trajectories, sequence, number, (time, channel, point))
+        raise DataError(
+            f"'{trajectories.channels[channel].name}' must be a finite value, is "
+            f"{fields[time, channel, point]:g} {told}; {bad.where.sum()} such values in this "
+            f"sequence; {bad.remedy}"
+        )
+    known = ~np.isnan(fields)
+    if known.all():
         return sequence
-    if np.isinf(fields).any():
-        _refuse(np.isinf(fields), sequence, trajectories, number, "correct the data")
-    if missing == "refuse":
-        _refuse(~finite, sequence, trajectories, number, f"correct the data, or {MASKING}")
-    if not finite.any():
+    if not known.any():
         raise DataError(
             f"sequence {number} has no observed value at all, every one is NaN; leave it out"
         )
-    return Sequence(sequence.times, np.where(finite, fields, 0), sequence.mesh, finite)
-
-
-def _refuse(
-    bad: NDArray[np.bool_],
-    sequence: Sequence,
-    trajectories: Trajectories,
-    number: int,
-    remedy: str,
-) -> NoReturn:
-    time, channel, point = np.argwhere(bad)[0]
-    told = told_value(trajectories, sequence, number, (time, channel, point))
-    raise DataError(
-        f"'{trajectories.channels[channel].name}' must be a finite value, is "
-        f"{sequence.fields[time, channel, point]:g} {told}; {bad.sum()} such values in this "
-        f"sequence; {remedy}"
-    )
+    return Sequence(sequence.times, np.where(known, fields, 0), sequence.mesh, known)
 
 
 def told_value(

@@ -205,12 +205,18 @@ def evaluation_of(
         variance: (channels,) over the training data.
         horizon: snapshots in the training window.
     """
-    kept, kept_count = persistence_errors(truth)
-    mse = score(squared, count, timeline, horizon)
-    nmse = score(squared / variance, count, timeline, horizon)
-    persistence = score(kept, kept_count, timeline, horizon)
-    climatology = score(climate, count, timeline, horizon)
-    decoder = score(*fitted, timeline, horizon)
+    kept = persistence_errors(truth)
+    references = {"persistence": kept, "climatology": (climate, count), "decoder": fitted}
+    scores: dict[str, Any] = {}
+    for unit, name in ((1, "mse"), (variance, "nmse")):
+        found = score(squared / unit, count, timeline, horizon)
+        scores |= {f"{window}_{name}": error for window, error in vars(found).items()}
+    for reference, (sums, number) in references.items():
+        found = score(sums, number, timeline, horizon)
+        scores[f"{reference}_in_horizon_mse"] = found.in_horizon
+        scores[f"{reference}_extrapolation_mse"] = found.extrapolation
+        scores[f"{reference}_mse"] = found.full
+        scores[f"{reference}_nmse"] = score(sums / variance, number, timeline, horizon).full
     later = torch.ones_like(timeline.valid)
     later[:, 0] = False
     scored = timeline.scatter(later)
@@ -218,29 +224,10 @@ def evaluation_of(
     return Evaluation(
         num_sequences=len(truth),
         horizon=horizon,
-        in_horizon_mse=mse.in_horizon,
-        extrapolation_mse=mse.extrapolation,
-        full_mse=mse.full,
-        per_step_mse=mse.per_step,
-        in_horizon_nmse=nmse.in_horizon,
-        extrapolation_nmse=nmse.extrapolation,
-        full_nmse=nmse.full,
-        per_step_nmse=nmse.per_step,
-        persistence_in_horizon_mse=persistence.in_horizon,
-        persistence_extrapolation_mse=persistence.extrapolation,
-        persistence_mse=persistence.full,
-        persistence_nmse=score(kept / variance, kept_count, timeline, horizon).full,
-        persistence_per_step_mse=persistence.per_step,
-        climatology_in_horizon_mse=climatology.in_horizon,
-        climatology_extrapolation_mse=climatology.extrapolation,
-        climatology_mse=climatology.full,
-        climatology_nmse=score(climate / variance, count, timeline, horizon).full,
-        decoder_in_horizon_mse=decoder.in_horizon,
-        decoder_extrapolation_mse=decoder.extrapolation,
-        decoder_mse=decoder.full,
-        decoder_nmse=score(fitted[0] / variance, fitted[1], timeline, horizon).full,
+        persistence_per_step_mse=score(*kept, timeline, horizon).per_step,
         relative_l2={
             channel.name: float(value)
             for channel, value in zip(truth.channels, relative, strict=True)
         },
+        **scores,
     )

@@ -48,10 +48,7 @@ class PodDmd:
         mean = snapshots.mean(0)
         modes = np.linalg.svd(snapshots - mean, full_matrices=False)[2][:rank].T
         states = [(np.asarray(each, float) - mean) @ modes for each in sequences]
-        before = np.concatenate([each[:-1] for each in states])
-        after = np.concatenate([each[1:] for each in states])
-        known = np.column_stack([before, np.ones(len(before))])
-        return cls(mean, modes, np.linalg.lstsq(known, after, rcond=None)[0])
+        return cls(mean, modes, affine_step(states))
 
     def forecast(self, first: NDArray[np.floating], num_steps: int) -> Array:
         """Snapshots (..., num_steps, values) that follow `first` (..., values)."""
@@ -60,3 +57,18 @@ class PodDmd:
             state = state @ self.step[:-1] + self.step[-1]
             states.append(state)
         return np.stack(states, axis=-2) @ self.modes.T + self.mean
+
+
+def affine_step(states: Sequence[Array]) -> Array:
+    """(r + 1, r) least squares from a state and 1 to the state that follows it.
+
+    Args:
+        states: (times, r) of each sequence; no pair spans two of them.
+    """
+    before = np.concatenate([each[:-1] for each in states])
+    after = np.concatenate([each[1:] for each in states])
+    known = np.column_stack([before, np.ones(len(before))])
+    # Least squares is the same in any units of the states; in these it is well conditioned.
+    units = np.sqrt(np.square(known).mean(0))
+    step: Array = np.linalg.lstsq(known / units, after, rcond=None)[0] / units[:, None]
+    return step

@@ -1,7 +1,7 @@
 """Pictures of fields and forecasts."""
 
 from smore.plotting.certificate import certificate_figure
-from smore.plotting.fields import draw_field
+from smore.plotting.fields import directions, draw_field, with_units
 from smore.plotting.modes import overview_figure, spectrum_figure
 from smore.plotting.panels import (
     Row,
@@ -17,6 +17,7 @@ from smore.plotting.uncertainty import uncertainty_figure
 __all__ = [
     "Row",
     "certificate_figure",
+    "directions",
     "draw_field",
     "forecast_figure",
     "overview_figure",
@@ -28,4 +29,5 @@ __all__ = [
     "snapshot_panels",
     "spectrum_figure",
     "uncertainty_figure",
+    "with_units",
 ]

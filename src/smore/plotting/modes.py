@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smore.analysis import DynamicModes
 from smore.data import Mesh, Space
-from smore.plotting.fields import draw_field
+from smore.plotting.fields import directions, draw_field, height_ratio, with_units
 
 NUM_LABELS = 8
 NUM_PANELS = 4
@@ -32,19 +32,6 @@ def spectrum_figure(modes: DynamicModes) -> Figure:
     """
     figure = Figure(figsize=SPECTRUM_SIZE, layout="constrained")
     _draw_spectrum(figure.subplots(), modes)
-    return figure
-
-
-def mode_figure(fields: xr.Dataset, mesh: Mesh, space: Space) -> Figure:
-    """Real and imaginary part of the strongest modes, first channel, each on its own scale.
-
-    Args:
-        fields: what `mode_fields` returned.
-        mesh: the mesh it was given.
-        space: what the coordinates are.
-    """
-    figure = Figure(figsize=_panels_size(fields, mesh, space), layout="constrained")
-    _draw_modes(figure, fields, mesh, space)
     return figure
 
 
@@ -124,24 +111,16 @@ def _inside(values: NDArray[np.floating], limits: tuple[float, float]) -> NDArra
 
 
 def _panels_size(fields: xr.Dataset, mesh: Mesh, space: Space) -> tuple[float, float]:
-    extent = np.ptp(mesh.coords, axis=0)[_directions(mesh, space)]
-    ratio = float(np.clip(extent[1] / extent[0], 0.3, 1.5)) if mesh.dim == 2 else 0.7
+    ratio = height_ratio(mesh, space, of_line=0.7)
     columns = min(NUM_PANELS, fields.sizes["mode"])
     return PANEL_WIDTH * columns + 0.8, 2 * PANEL_WIDTH * ratio + 1.6
-
-
-def _directions(mesh: Mesh, space: Space) -> list[int]:
-    """Columns of the coordinates drawn to the right and, in two dimensions, upwards."""
-    if mesh.dim == 1:
-        return [0]
-    return [1, 0] if space.geometry == "sphere" else [0, 1]
 
 
 def _draw_modes(figure: Figure | SubFigure, fields: xr.Dataset, mesh: Mesh, space: Space) -> None:
     channel = fields[fields.attrs["channel_names"][0]]
     columns = min(NUM_PANELS, fields.sizes["mode"])
     values = channel.values[:, :columns].reshape(2, columns, mesh.num_points)
-    units = _told(channel.attrs.get("units", ""))
+    units = channel.attrs.get("units", "")
     figure.suptitle(f"{channel.name}: the strongest modes, in a typical state", fontsize=10)
     grid = figure.subplots(2, columns, squeeze=False)
     for column in range(columns):
@@ -160,16 +139,16 @@ def _draw_modes(figure: Figure | SubFigure, fields: xr.Dataset, mesh: Mesh, spac
             bar = figure.colorbar(
                 drawn, ax=grid[:, column].tolist(), location="bottom", shrink=0.9, pad=0.02
             )
-            bar.set_label(units.strip(" ()"), fontsize=8)
+            bar.set_label("" if units == "1" else units, fontsize=8)
             bar.ax.tick_params(labelsize=7)
             bar.locator = MaxNLocator(3, symmetric=True)
             bar.update_ticks()
-    _label_panels(grid, mesh, space, f"{channel.name}{units}")
+    _label_panels(grid, mesh, space, with_units(str(channel.name), units))
 
 
 def _label_panels(grid: NDArray, mesh: Mesh, space: Space, quantity: str) -> None:
     """Which part each row shows, and what the axes measure."""
-    told = [space.names[column] + _told(space.units[column]) for column in _directions(mesh, space)]
+    told = [with_units(space.names[column], space.units[column]) for column in directions(space)]
     up = told[1] if mesh.dim == 2 else quantity
     for row, part in zip(grid, ("real part", "imaginary part"), strict=True):
         row[0].set_ylabel(f"{part}\n{up}", fontsize=8)
@@ -189,8 +168,3 @@ def _title(channel: xr.DataArray, column: int) -> str:
     rate = mode["growth_rate"].attrs.get("units", "")
     cycle = f"period {period:.3g} {time}" if np.isfinite(period) else "no oscillation"
     return f"mode {column + 1}\n{cycle.strip()}\ngrowth {float(mode['growth_rate']):.2g} {rate}"
-
-
-def _told(units: str) -> str:
-    """Units in brackets; nothing for those that are unknown, or no units at all."""
-    return f" ({units})" if units not in ("", "1") else ""

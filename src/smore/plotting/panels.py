@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smore.data import Clock, Mesh, Space, Trajectories
 from smore.errors import SettingsError, unwritable
-from smore.plotting.fields import draw_field
+from smore.plotting.fields import draw_field, height_ratio
 from smore.surrogate import Surrogate, advance, decode, infer
 
 
@@ -44,11 +44,7 @@ def snapshot_panels(
     units: str = "",
 ) -> Figure:
     """A figure with a panel for every row and column, and a colour bar for each row."""
-    extent = np.ptp(mesh.coords, axis=0)
-    if space.geometry == "sphere":
-        extent = extent[::-1]
-    ratio = float(np.clip(extent[1] / extent[0], 0.3, 1.5)) if mesh.dim == 2 else 0.6
-    width = 2.1
+    ratio, width = height_ratio(mesh, space, of_line=0.6), 2.1
     figure = Figure(
         figsize=(width * len(titles) + 1.3, width * ratio * len(rows) + 0.9), layout="constrained"
     )
@@ -131,8 +127,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         raise SettingsError(unwritable(path, error)) from error
 
 
-def require_figure_format(path: Path) -> None:
+def require_figure_format(path: Path | None) -> None:
     """Refuse a file name that no figure can be written to, before any work is done."""
     known = FigureCanvasBase.get_supported_filetypes()
-    if path.suffix.removeprefix(".") not in known:
+    if path is not None and path.suffix.removeprefix(".") not in known:
         raise SettingsError(f"figures end in {', '.join(sorted(known))}; got {path}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -11,13 +13,21 @@ from numpy.typing import NDArray
 from smore.analysis import SensorPlan, field_deviation
 from smore.data import Mesh, Space
 from smore.errors import DataError
-from smore.plotting.fields import draw_field
+from smore.plotting.fields import directions, draw_field, height_ratio, with_units
 from smore.surrogate import Surrogate
 
 FloatArray = NDArray[np.float64]
 
 PANEL_WIDTH = 3.4
 LINE_SIZE = (6.0, 3.4)
+
+
+class _Shown(NamedTuple):
+    """One kind of sensors: where they are, and what they leave unknown."""
+
+    title: str
+    deviation: FloatArray
+    sensors: FloatArray
 
 
 def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
@@ -29,7 +39,7 @@ def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
     require_drawable(description.space)
     channel = next(each for each in description.channels if each.name == plan.channels[0])
     units = "" if channel.units == "1" else channel.units
-    label = f"standard deviation of {channel.name}" + (f" ({units})" if units else "")
+    label = with_units(f"standard deviation of {channel.name}", units)
     count = len(plan.coords)
     kinds = {f"{count} placed sensors": plan.coords, f"{count} random sensors": plan.random_coords}
     sensors = [_near(mesh, coords, description.space) for coords in kinds.values()]
@@ -45,9 +55,9 @@ def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
         f"{kind}\nrms {np.sqrt(np.nanmean(deviation**2)):.3g} {units}".rstrip()
         for kind, deviation in zip(kinds, deviations, strict=True)
     ]
-    if mesh.dim == 1:
-        return _lines(mesh, deviations, sensors, titles, label, description.space)
-    return _maps(mesh, deviations, sensors, titles, label, description.space)
+    draw = _lines if mesh.dim == 1 else _maps
+    shown = list(map(_Shown, titles, deviations, sensors))
+    return draw(mesh, description.space, shown, label)
 
 
 def require_drawable(space: Space) -> None:
@@ -68,61 +78,39 @@ def _near(mesh: Mesh, sensors: FloatArray, space: Space) -> FloatArray:
     return np.column_stack([sensors[:, 0], longitudes])
 
 
-def _lines(
-    mesh: Mesh,
-    deviations: list[FloatArray],
-    sensors: list[FloatArray],
-    titles: list[str],
-    label: str,
-    space: Space,
-) -> Figure:
+def _lines(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
     figure = Figure(figsize=LINE_SIZE, layout="constrained")
     axes = figure.subplots()
     order = np.argsort(mesh.coords[:, 0])
     along = mesh.coords[order, 0]
-    for deviation, places, title in zip(deviations, sensors, titles, strict=True):
+    for title, deviation, places in shown:
         (line,) = axes.plot(along, deviation[order], linewidth=1, label=title.replace("\n", ": "))
         at_sensors = np.interp(places[:, 0], along, deviation[order])
         axes.plot(places[:, 0], at_sensors, "o", color=line.get_color(), markersize=4)
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel(_told(space, 0))
+    axes.set_xlabel(with_units(space.names[0], space.units[0]))
     axes.set_ylabel(label)
     axes.legend(frameon=False, fontsize=8)
     return figure
 
 
-def _maps(
-    mesh: Mesh,
-    deviations: list[FloatArray],
-    sensors: list[FloatArray],
-    titles: list[str],
-    label: str,
-    space: Space,
-) -> Figure:
-    across, up = (1, 0) if space.geometry == "sphere" else (0, 1)
-    extent = np.ptp(mesh.coords, axis=0)
-    ratio = float(np.clip(extent[up] / extent[across], 0.3, 1.5))
-    figure = Figure(
-        figsize=(2 * PANEL_WIDTH + 1.0, PANEL_WIDTH * ratio + 0.9), layout="constrained"
-    )
+def _maps(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
+    across, up = directions(space)
+    height = PANEL_WIDTH * height_ratio(mesh, space, of_line=1.0)
+    figure = Figure(figsize=(2 * PANEL_WIDTH + 1.0, height + 0.9), layout="constrained")
+    told = list(map(with_units, space.names, space.units))
     panels: list[Axes] = list(figure.subplots(1, 2))
-    largest = max(float(np.nanmax(deviations)), 1e-30)
+    largest = max(float(np.nanmax([each.deviation for each in shown])), 1e-30)
     drawn = None
-    for axes, deviation, places, title in zip(panels, deviations, sensors, titles, strict=True):
+    for axes, (title, deviation, places) in zip(panels, shown, strict=True):
         drawn = draw_field(axes, mesh, deviation, space, limits=(0.0, largest), colours="magma")
         axes.scatter(
             places[:, across], places[:, up], s=14, c="white", edgecolors="black", linewidths=0.6
         )
         axes.set_title(title, fontsize=9)
-        axes.set_xlabel(_told(space, across), fontsize=8)
-    panels[0].set_ylabel(_told(space, up), fontsize=8)
+        axes.set_xlabel(told[across], fontsize=8)
+    panels[0].set_ylabel(told[up], fontsize=8)
     if isinstance(drawn, ScalarMappable):
         bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01)
         bar.set_label(label, fontsize=8)
     return figure
-
-
-def _told(space: Space, column: int) -> str:
-    """A coordinate with its units, if it has any."""
-    units = space.units[column]
-    return f"{space.names[column]} ({units})" if units not in ("", "1") else space.names[column]

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from smore.data import Sequence, Trajectories
+from smore.plotting.fields import directions
 from smore.plotting.panels import Row, panel_snapshots, snapshot_panels, told_time
 from smore.surrogate import Description
 
@@ -22,9 +23,7 @@ def uncertainty_figure(
     shown = panel_snapshots(first.num_snapshots)
     seen = observations.sequences[0]
     known = slice(None) if seen.observed is None else seen.observed[0, 0]
-    places = seen.mesh.coords[known]
-    if description.space.geometry == "sphere":
-        places = places[:, ::-1]
+    places = seen.mesh.coords[known][:, directions(description.space)]
     marks = places if places.shape[1] == 2 and len(places) < first.mesh.num_points / 2 else None
     rows = [Row("forecast", _first_channel(first)[shown], marks=marks)]
     name = f"{channel.name}_std"

@@ -98,7 +98,7 @@ class ProgressLine:
         self.title = title
         self.total = total
         self.shown = shown
-        self.console = Console(file=sys.stderr)
+        self.console = Console(file=sys.stderr, highlight=False)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -153,9 +153,7 @@ class ProgressLine:
             self._spoken = now
             eta = self.seconds * (self.total - done) / max(done, 1)
             told = f"{self.seconds:.0f} s, eta {eta:.0f} s  {status}"
-            self.console.print(
-                f"{self.title} {done}/{self.total}  {told}", highlight=False, soft_wrap=True
-            )
+            self.console.print(f"{self.title} {done}/{self.total}  {told}", soft_wrap=True)
 
     def end(self) -> None:
         """Stop showing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -48,6 +49,17 @@ class Budget:
         by_time = 0.0 if self.seconds is None else self.elapsed / self.seconds
         by_epochs = 0.0 if self.epochs is None else epochs_run / self.epochs
         return min(1.0, max(by_time, by_epochs))
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a method is trained on, and how long; see `Baseline.fit`."""
+
+    data: Trajectories
+    select_on: Trajectories | None
+    seed: int
+    budget: Budget
+    progress: bool
 
 
 class Baseline(ABC):
@@ -103,7 +115,9 @@ class Baseline(ABC):
                 f"{self.name} looks at the data once and has nothing to select; leave select_on out"
             )
         budget = Budget(seconds, epochs)
-        self.epochs_run, self.device = self._train(train, select_on, seed, budget, progress)
+        self.epochs_run, self.device = self._train(
+            Training(train, select_on, seed, budget, progress)
+        )
         self.seconds = budget.elapsed
         self._channel_names = _channel_names(train)
         return self
@@ -142,15 +156,8 @@ class Baseline(ABC):
         """Trained numbers, counted as the paper counts them; known after `fit`."""
 
     @abstractmethod
-    def _train(
-        self,
-        train: Trajectories,
-        select_on: Trajectories | None,
-        seed: int,
-        budget: Budget,
-        progress: bool,
-    ) -> tuple[int, str]:
-        """Learn within `budget`; return the number of complete epochs and the device."""
+    def _train(self, training: Training) -> tuple[int, str]:
+        """Learn within the budget; return the number of complete epochs and the device."""
 
     @abstractmethod
     def _rollout(self, first: Trajectories, num_steps: int) -> NDArray[np.floating]:

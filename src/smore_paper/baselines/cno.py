@@ -8,6 +8,8 @@ by trigonometric interpolation. As published, convolutions see zeros beyond the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
@@ -22,6 +24,7 @@ OVERSAMPLING = 2
 SLOPE = 0.2  # of the leaky ReLU left of zero
 
 
+@dataclass(eq=False)
 class CNO(RolloutOperator):
     """The original network, on a square grid and without coordinates, as in the paper.
 
@@ -39,20 +42,10 @@ class CNO(RolloutOperator):
     """
 
     name = "CNO"
-
-    def __init__(
-        self,
-        num_levels: int,
-        num_residual: int,
-        num_neck: int,
-        multiplier: int,
-        *,
-        batch_size: int = 32,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(batch_size, None, device)
-        self.num_levels, self.num_residual = num_levels, num_residual
-        self.num_neck, self.multiplier = num_neck, multiplier
+    num_levels: int
+    num_residual: int
+    num_neck: int
+    multiplier: int
 
     def build(self, grid: Grid, num_channels: int) -> nn.Module:
         side = min(grid.shape)

@@ -7,6 +7,7 @@ by its first Fourier coefficients.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from smore_paper.baselines.rollout_operator import AppendCoordinates, RolloutOpe
 PROJECTION_WIDTH = 128
 
 
+@dataclass(eq=False)
 class FNO(RolloutOperator):
     """The original 2-D network: lift, spectral layers, projection through 128 channels.
 
@@ -31,19 +33,10 @@ class FNO(RolloutOperator):
     """
 
     name = "FNO"
-
-    def __init__(
-        self,
-        modes: int,
-        width: int,
-        num_layers: int,
-        *,
-        batch_size: int = 32,
-        windows_at_once: int | None = 8,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(batch_size, windows_at_once, device)
-        self.modes, self.width, self.num_layers = modes, width, num_layers
+    modes: int
+    width: int
+    num_layers: int
+    windows_at_once: int | None = field(default=8, kw_only=True)
 
     def build(self, grid: Grid, num_channels: int) -> nn.Module:
         if min(grid.shape) < 2 * self.modes:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from smore.data import Trajectories
 from smore.errors import DataError, MissingExtraError
 from smore.runtime import ProgressLine
-from smore_paper.baselines.base import Baseline, Budget
+from smore_paper.baselines.base import Baseline, Training
 from smore_paper.baselines.pod_dmd import POD, first_fields, require_equal_steps, state_dim
 
 # In units of the root of the number of steps, so that a ridge means the same whatever that is. From
@@ -69,30 +69,23 @@ class OperatorInference(Baseline):
         """Mean field, modes, c, A and the distinct entries of H."""
         return self.pod_.num_parameters + int(self.model_.operator_matrix.size)
 
-    def _train(
-        self,
-        train: Trajectories,
-        select_on: Trajectories | None,
-        seed: int,
-        budget: Budget,
-        progress: bool,
-    ) -> tuple[int, str]:
-        """One look at the data, whatever the budget; `seed` chooses what is held out."""
-        require_equal_steps(train)
-        rest, held_out = train.split(HELD_OUT, seed)
+    def _train(self, training: Training) -> tuple[int, str]:
+        """One look at the data, whatever the budget; the seed chooses what is held out."""
+        require_equal_steps(training.data)
+        rest, held_out = training.data.split(HELD_OUT, training.seed)
         if held_out is None:
             raise DataError(
                 "operator inference chooses its ridge on a trajectory it does not learn from, the "
                 "data have only one; give at least two"
             )
-        with ProgressLine("operator inference", len(RIDGES) + 1, shown=progress) as line:
+        with ProgressLine("operator inference", len(RIDGES) + 1, shown=training.progress) as line:
             errors = []
             for error in self._held_out_errors(rest, held_out):
                 errors.append(error)
                 line.update(len(errors))
             self.ridge_ = RIDGES[int(np.argmin(errors))]
-            self.pod_ = POD.fit(train, self.rank)
-            self.model_ = infer(_states(self.pod_, train), self.ridge_)
+            self.pod_ = POD.fit(training.data, self.rank)
+            self.model_ = infer(_states(self.pod_, training.data), self.ridge_)
             line.update(len(RIDGES) + 1)
         return 1, "cpu"
 

@@ -6,9 +6,8 @@ The modes Φ are the leading singular vectors of all training snapshots, centred
 channels stacked (proper orthogonal decomposition); [M, c] is the least-squares fit to every pair of
 consecutive snapshots (dynamic mode decomposition). Nothing is iterated, nothing is drawn.
 
-`pydmd` takes pairs of snapshots as two matrices, so many short sequences are no difficulty: a pair
-never spans two of them. A constant 1 is appended to the states, because the deviations of a linear
-system from a mean that is not at rest obey an affine map, not a linear one.
+Many short sequences are no difficulty: a pair never spans two of them. The map is affine, because
+so are the deviations of a linear system from a mean that is not at rest.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from smore.data import Mesh, Timeline, Trajectories, require_snapshots
-from smore.errors import DataError, MissingExtraError, SettingsError
-from smore_paper.baselines.base import Baseline, Budget
+from smore.errors import DataError, SettingsError
+from smore.evaluation import affine_step
+from smore_paper.baselines.base import Baseline, Training
 from smore_paper.baselines.grid import require_complete
 from smore_paper.datasets import resolve
 from smore_paper.presets import PRESETS
@@ -38,13 +38,13 @@ class PODDMD(Baseline):
 
     Attributes:
         pod_: the basis.
-        transition_: (r + 1, r + 1) map of [a, 1] over one time step.
+        step_: (r + 1, r) map of [a, 1] over one time step.
     """
 
     name = "POD + DMD"
     selects = False
     pod_: POD
-    transition_: NDArray[np.float64]
+    step_: NDArray[np.float64]
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
@@ -64,34 +64,26 @@ class PODDMD(Baseline):
         dim = self.pod_.rank
         return self.pod_.num_parameters + dim * (dim + 1)
 
-    def _train(
-        self,
-        train: Trajectories,
-        select_on: Trajectories | None,
-        seed: int,
-        budget: Budget,
-        progress: bool,
-    ) -> tuple[int, str]:
+    def _train(self, training: Training) -> tuple[int, str]:
         """One look at the data, whatever the budget; no random numbers."""
-        require_equal_steps(train)
-        self.pod_ = POD.fit(train, self.rank)
-        states = [_with_one(self.pod_.encode(sequence.fields)) for sequence in train]
-        before = np.concatenate([each[:-1] for each in states])
-        after = np.concatenate([each[1:] for each in states])
-        if len(before) < before.shape[1]:
+        require_equal_steps(training.data)
+        self.pod_ = POD.fit(training.data, self.rank)
+        states = [self.pod_.encode(sequence.fields) for sequence in training.data]
+        size, num_steps = self.pod_.rank + 1, sum(len(each) - 1 for each in states)
+        if num_steps < size:
             raise DataError(
-                f"a map of {before.shape[1]} numbers needs as many steps to learn from, the data "
-                f"have {len(before)}; use more sequences or a smaller rank"
+                f"a map of {size} numbers needs as many steps to learn from, the data have "
+                f"{num_steps}; use more sequences or a smaller rank"
             )
-        self.transition_ = transition(before, after)
+        self.step_ = affine_step(states)
         return 1, "cpu"
 
     def _rollout(self, first: Trajectories, num_steps: int) -> NDArray[np.floating]:
         self.pod_.require_same_points(first)
-        states = [_with_one(self.pod_.encode(first_fields(first)))]
+        states = [self.pod_.encode(first_fields(first))]
         for _ in range(num_steps):
-            states.append(states[-1] @ self.transition_.T)
-        return self.pod_.decode(np.stack(states[1:], axis=1)[..., :-1])
+            states.append(states[-1] @ self.step_[:-1] + self.step_[-1])
+        return self.pod_.decode(np.stack(states[1:], axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,24 +157,6 @@ class POD:
                 )
 
 
-def transition(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The least-squares M with after ≈ M before, by pydmd.
-
-    Args:
-        before: (pairs, r) states.
-        after: (pairs, r) the states one step later.
-    """
-    try:
-        from pydmd import DMD
-    except ImportError as error:
-        raise MissingExtraError("pydmd", "paper", "the baseline POD + DMD") from error
-    # Least squares is the same in any units of the states; in these it is well conditioned.
-    units = np.sqrt(np.square(before).mean(0))
-    fitted = DMD(svd_rank=-1).fit((before / units).T, (after / units).T)
-    scaled: NDArray[np.float64] = fitted.predict(np.eye(len(units))).real
-    return scaled * units[:, None] / units
-
-
 def state_dim(dataset: str, dynamics: str) -> int:
     """r = channels · p of the paper's model for a benchmark with these dynamics."""
     name = resolve(dataset)
@@ -231,8 +205,3 @@ def _leading_modes(columns: NDArray[np.float64], rank: int) -> NDArray[np.float6
     energies, vectors = energies[kept], vectors[:, kept]
     modes = columns.T @ (vectors / np.sqrt(energies)) if tall else vectors
     return modes * np.sqrt(size)
-
-
-def _with_one(states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """States (..., r) -> (..., r + 1) with a constant 1 at the end."""
-    return np.concatenate([states, np.ones((*states.shape[:-1], 1))], axis=-1)

@@ -14,6 +14,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -25,12 +26,13 @@ from smore.data import Normalization, Trajectories
 from smore.runtime import ProgressLine, resolve_device
 from smore.surrogate import count_parameters
 from smore.training import draw_batches
-from smore_paper.baselines.base import EVALUATE_EVERY, Baseline, Budget
+from smore_paper.baselines.base import EVALUATE_EVERY, Baseline, Budget, Training
 from smore_paper.baselines.grid import Grid, require_complete, windows
 
 LEARNING_RATE = 1e-3
 
 
+@dataclass(eq=False)
 class RolloutOperator(Baseline):
     """A network from the field at one time to the field one step later, on a fixed grid.
 
@@ -44,12 +46,13 @@ class RolloutOperator(Baseline):
         updates_run: updates in `fit`, those of an epoch that the budget cut short included.
     """
 
-    updates_run: int
+    updates_run: int = field(init=False)
+    batch_size: int = field(default=32, kw_only=True)
+    windows_at_once: int | None = field(default=None, kw_only=True)
+    device: str = field(default="auto", kw_only=True)
 
-    def __init__(self, batch_size: int, windows_at_once: int | None, device: str) -> None:
-        self.batch_size = batch_size
-        self.windows_at_once = windows_at_once
-        self._device = resolve_device(device)
+    def __post_init__(self) -> None:
+        self._device = resolve_device(self.device)
 
     @abstractmethod
     def build(self, grid: Grid, num_channels: int) -> nn.Module:
@@ -59,27 +62,21 @@ class RolloutOperator(Baseline):
     def num_parameters(self) -> int:
         return count_parameters(self._network)
 
-    def _train(
-        self,
-        train: Trajectories,
-        select_on: Trajectories | None,
-        seed: int,
-        budget: Budget,
-        progress: bool,
-    ) -> tuple[int, str]:
-        self._grid = Grid.of(train)
-        fields = windows(train)
-        self._normalization = Normalization.fit(train)
+    def _train(self, training: Training) -> tuple[int, str]:
+        data, select_on = training.data, training.select_on
+        self._grid = Grid.of(data)
+        fields = windows(data)
+        self._normalization = Normalization.fit(data)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
-            self._network = self.build(self._grid, train.num_channels).to(self._device)
+            torch.default_generator.manual_seed(training.seed)
+            self._network = self.build(self._grid, data.num_channels).to(self._device)
         images = self._images(fields)
         best = _Best(self._network, None if select_on is None else self._error_on(select_on))
-        batches = _endless_batches(len(images), self.batch_size, seed)
+        batches = _endless_batches(len(images), self.batch_size, training.seed)
         updates_per_epoch = math.ceil(len(images) / self.batch_size)
-        with ProgressLine(f"training {self.name}", 100, shown=progress) as line:
+        with ProgressLine(f"training {self.name}", 100, shown=training.progress) as line:
             self.updates_run = self._optimise(
-                images, batches, updates_per_epoch, budget, best, line
+                images, batches, updates_per_epoch, training.budget, best, line
             )
         best.restore()
         return self.updates_run // updates_per_epoch, str(self._device)
@@ -107,7 +104,7 @@ class RolloutOperator(Baseline):
                 _warn_of_divergence(self.name, loss, updates)
                 break
             good = _copy_of_state(self._network)
-            optimizer.param_groups[0]["lr"] = LEARNING_RATE * _cosine(used)
+            optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 + math.cos(math.pi * used)) / 2
             optimizer.step()
             updates += 1
             used = budget.used(updates / updates_per_epoch)
@@ -217,10 +214,6 @@ def _copy_of_state(network: nn.Module) -> dict[str, Tensor]:
 def _gradient_is_finite(network: nn.Module) -> bool:
     gradients = (weight.grad for weight in network.parameters())
     return all(bool(each.isfinite().all()) for each in gradients if each is not None)
-
-
-def _cosine(used: float) -> float:
-    return 0.5 * (1 + math.cos(math.pi * used))
 
 
 def _warn_of_divergence(name: str, loss: float, updates: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import torch
 from numpy.polynomial.legendre import legvander
@@ -17,6 +19,7 @@ from smore_paper.baselines.rollout_operator import RolloutOperator
 FloatArray = NDArray[np.float64]
 
 
+@dataclass(eq=False)
 class SFNO(RolloutOperator):
     """The network of `FNO` with spherical convolutions and points as unit vectors.
 
@@ -28,25 +31,17 @@ class SFNO(RolloutOperator):
     """
 
     name = "SFNO"
-
-    def __init__(
-        self,
-        modes: int,
-        width: int,
-        num_layers: int,
-        *,
-        batch_size: int = 4,
-        windows_at_once: int | None = 4,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(batch_size, windows_at_once, device)
-        self.modes, self.width, self.num_layers = modes, width, num_layers
+    modes: int
+    width: int
+    num_layers: int
+    batch_size: int = field(default=4, kw_only=True)
+    windows_at_once: int | None = field(default=4, kw_only=True)
 
     def build(self, grid: Grid, num_channels: int) -> nn.Module:
         if grid.geometry != "sphere":
             raise DataError("expected fields on a sphere, got a box; use FNO there")
-        require_longitudes(grid.mesh.axis(1), self.modes)
-        harmonics = Harmonics(grid.mesh.axis(0), grid.shape[1], self.modes)
+        require_longitudes(grid.mesh.axes[1], self.modes)
+        harmonics = Harmonics(grid.mesh.axes[0], grid.shape[1], self.modes)
         layers = [HarmonicLayer(self.width, harmonics) for _ in range(self.num_layers)]
         return SpectralNetwork(grid, num_channels, self.width, layers)
 

@@ -7,6 +7,8 @@ back, Σ_g w_ig t_g. The cost is linear in the number of points.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad, scaled_dot_product_attention
@@ -23,6 +25,7 @@ EMPTY_SLICE = 1e-5  # added to Σ_i w_ig, which a slice without points has near 
 WEIGHT_DEVIATION = 0.02  # of initial weights, as in vision transformers
 
 
+@dataclass(eq=False)
 class Transolver(RolloutOperator):
     """The variant for structured 2-D grids, where points enter slices by 3 x 3 convolutions.
 
@@ -35,19 +38,10 @@ class Transolver(RolloutOperator):
     """
 
     name = "Transolver"
-
-    def __init__(
-        self,
-        num_layers: int,
-        width: int,
-        num_slices: int,
-        *,
-        batch_size: int = 32,
-        windows_at_once: int | None = 1,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(batch_size, windows_at_once, device)
-        self.num_layers, self.width, self.num_slices = num_layers, width, num_slices
+    num_layers: int
+    width: int
+    num_slices: int
+    windows_at_once: int | None = field(default=1, kw_only=True)
 
     def build(self, grid: Grid, num_channels: int) -> nn.Module:
         return SliceTransformer(grid, num_channels, self.width, self.num_layers, self.num_slices)

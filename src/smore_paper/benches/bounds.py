@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ from smore.data import Trajectories
 from smore.inference import FitMethod
 from smore.model import SMORE
 from smore.runtime import ProgressLine
+from smore_paper.benches.calibration import with_noise
 from smore_paper.benches.random_systems import EDGY, ROBUST, System
 from smore_paper.datasets import load
 
@@ -60,9 +61,6 @@ class BoundsResult:
         self.violated += not ratio <= 1 + ROUNDING
         self.worst_ratio = max(self.worst_ratio, ratio)
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"seconds": round(self.seconds, 1)}
-
 
 def check_masks(num_masks: int, seed: int) -> Iterator[BoundsResult]:
     """Theorem 3 for random masks of p to 3 p sensors, with and without noise.
@@ -107,14 +105,7 @@ def _observe(truth: Trajectories, rng: np.random.Generator, *, noisy: bool) -> T
     if not noisy:
         return seen
     values = np.stack([sequence.fields for sequence in seen])
-    deviation = values.std(axis=(0, 1, 3), keepdims=True)
-    return Trajectories.from_arrays(
-        values + NOISE * deviation * rng.normal(size=values.shape),
-        seen.sequences[0].mesh.coords,
-        seen.sequences[0].times,
-        channels=seen.channels,
-        coordinate_names=seen.space.names,
-    )
+    return with_noise(seen, NOISE * values.std(axis=(0, 1, 3)), rng)
 
 
 def check_systems(num_systems: int, seed: int) -> Iterator[BoundsResult]:
@@ -149,5 +140,5 @@ def _repeat(
             line.update(result.count, f"{result.violated} bounds exceeded")
             if result.refused > 20 * (result.count + 50):
                 break  # this family is hardly ever claimed anything for: the row says so
-    result.seconds = time.perf_counter() - started
+    result.seconds = round(time.perf_counter() - started, 1)
     return result

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +43,6 @@ class Coverage:
     mean_deviation: float
     rmse: float
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def coverages(
     model: SMORE,
@@ -79,14 +75,13 @@ def _count(
     model: SMORE, test: Trajectories, points: NDArray[np.intp], noise: float, seed: int
 ) -> _Counts:
     surrogate = model.surrogate_
-    observed = _noisy(test.leading(1).at_points(points), model, noise, seed)
-    told = {
-        channel.name: noise * variance**0.5
-        for channel, variance in zip(
-            test.channels, surrogate.description.training_variance, strict=True
-        )
-    }
-    state = infer(surrogate, observed, "posterior", told if noise else None)
+    observed, told = test.leading(1).at_points(points), None
+    if noise:
+        spread = noise * np.sqrt(surrogate.description.training_variance)
+        observed = with_noise(observed, spread, np.random.default_rng(seed))
+        names = (channel.name for channel in test.channels)
+        told = dict(zip(names, spread.tolist(), strict=True))
+    state = infer(surrogate, observed, "posterior", told)
     intervals = np.stack([np.diff(sequence.times) for sequence in test])
     latents, covariances = advance_uncertain(surrogate, state, intervals)
     mesh = test.sequences[0].mesh
@@ -106,16 +101,14 @@ def _count(
     return _Counts(*(sums / len(test)))
 
 
-def _noisy(observed: Trajectories, model: SMORE, noise: float, seed: int) -> Trajectories:
-    """`observed` with white noise, as a share of each channel's deviation over training data."""
-    if noise == 0:
-        return observed
-    random = np.random.default_rng(seed)
-    deviation = np.sqrt(model.surrogate_.description.training_variance)[:, None]
+def with_noise(
+    observed: Trajectories, deviation: NDArray[np.float64], random: np.random.Generator
+) -> Trajectories:
+    """`observed` with white noise of a standard deviation (channels,)."""
 
     def disturbed(sequence: Sequence) -> Sequence:
-        fields = sequence.fields + noise * deviation * random.normal(size=sequence.fields.shape)
-        return replace(sequence, source=fields)
+        noise = deviation[:, None] * random.normal(size=sequence.fields.shape)
+        return replace(sequence, source=sequence.fields + noise)
 
     return replace(observed, sequences=tuple(map(disturbed, observed)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -36,9 +36,6 @@ class EpochBench:
     speedup: float
     max_relative_gradient_difference: float
     threads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def bench_epoch(preset: Preset, textbook_columns: int = 20, repeats: int = 3) -> EpochBench:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -41,9 +41,6 @@ class InferenceBench:
     adam_residual: float
     least_squares_residual: float
     posterior_residual: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def bench_inference(

@@ -7,8 +7,7 @@ not depend on the number of snapshots in the first place.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 
@@ -47,9 +46,6 @@ class MemoryBench:
     time_ratio: float
     threads: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def bench_memory(preset_name: str, chunk_size: int, repeats: int = 5) -> MemoryBench:
     """Measure one preset on its benchmark, each row in a process of its own."""
@@ -77,16 +73,19 @@ def textbook_rise(preset_name: str) -> int:
     _warm_up(run)
     (block,) = prepared.problem.blocks
     assert isinstance(block, Block)
-    assert isinstance(run.decoder, FilterNetwork)
+    decoder = run.decoder
+    assert isinstance(decoder, FilterNetwork)
     settings = prepared.settings
     assert settings.train_length is not None
     columns = settings.batch_size * settings.train_length * block.num_channels
-    codes = torch.zeros(columns, run.decoder.latent_dim, requires_grad=True)
+    codes = torch.zeros(columns, decoder.latent_dim, requires_grad=True)
     targets = block.values[:, :columns].T.contiguous()
-    with memory_rise() as rise:
-        decoded = decode_snapshots(run.decoder, block.coords, codes)
+
+    def minibatch() -> None:
+        decoded = decode_snapshots(decoder, block.coords, codes)
         (decoded - targets).square().mean().backward()
-    return rise.bytes
+
+    return memory_rise(minibatch)[1]
 
 
 def engine_rise(preset_name: str, chunk_size: int | None) -> int:
@@ -95,9 +94,7 @@ def engine_rise(preset_name: str, chunk_size: int | None) -> int:
     chunk_size = chunk_size or prepared.num_points
     run = fresh_run(prepared, prepared.settings.replace(chunk_size=chunk_size))
     _warm_up(run)
-    with memory_rise() as rise:
-        epoch_seconds(run)
-    return rise.bytes
+    return memory_rise(lambda: epoch_seconds(run))[1]
 
 
 def engine_seconds(preset_name: str, chunk_size: int, repeats: int) -> tuple[float, float]:

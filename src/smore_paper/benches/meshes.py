@@ -7,7 +7,7 @@ and compared there with the exact solution.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,33 +34,19 @@ class MeshStudy:
         halves_mse: trained on a random half of the points, another for each sequence; test states
             are inferred from one half and scored on the other.
         fine_mse: the first model at 256 x 256 points against the exact solution.
+        halves_ratio, fine_ratio: of the latter two to the first.
     """
 
     epochs: int
     num_sequences: int
-    full_grid_mse: float | None
-    halves_mse: float | None
+    full_grid_mse: float
+    halves_mse: float
     fine_mse: float
     persistence_mse: float | None
     seconds_full_grid: float
     seconds_halves: float
-
-    @property
-    def halves_ratio(self) -> float:
-        return _ratio(self.halves_mse, self.full_grid_mse)
-
-    @property
-    def fine_ratio(self) -> float:
-        return _ratio(self.fine_mse, self.full_grid_mse)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"halves_ratio": self.halves_ratio, "fine_ratio": self.fine_ratio}
-
-
-def _ratio(error: float | None, reference: float | None) -> float:
-    assert error is not None
-    assert reference is not None
-    return error / reference
+    halves_ratio: float
+    fine_ratio: float
 
 
 def study_meshes(
@@ -87,15 +73,20 @@ def study_meshes(
     seen, unseen = halves(len(test))
     on_halves = half.evaluate(test.at_points(unseen), observations=test.leading(1).at_points(seen))
     description = full.surrogate_.description
+    fine_mse = fine_error(full, benchmark.test, benchmark.options)
+    assert on_grid.full_mse is not None
+    assert on_halves.full_mse is not None
     return MeshStudy(
         epochs=description.training.epochs_run,
         num_sequences=len(training),
         full_grid_mse=on_grid.full_mse,
         halves_mse=on_halves.full_mse,
-        fine_mse=fine_error(full, benchmark.test, benchmark.options),
+        fine_mse=fine_mse,
         persistence_mse=on_grid.persistence_mse,
         seconds_full_grid=description.training.seconds,
         seconds_halves=half.surrogate_.description.training.seconds,
+        halves_ratio=on_halves.full_mse / on_grid.full_mse,
+        fine_ratio=fine_mse / on_grid.full_mse,
     )
 
 

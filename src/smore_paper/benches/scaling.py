@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -61,9 +60,6 @@ class ScalingBench:
     time_exponent: float
     memory_ratio: float
     threads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def bench_scaling(grids: Sequence[int], memory: str, scratch: Path | None = None) -> ScalingBench:

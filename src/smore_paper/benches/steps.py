@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from smore.data import Trajectories
 from smore_paper.datasets import Benchmark
@@ -26,9 +25,6 @@ class StepResult:
     validation_extrapolation_mse: float | None
     validation_full_mse: float | None
     seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def study_steps(

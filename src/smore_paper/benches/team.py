@@ -11,9 +11,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -46,9 +45,6 @@ class TeamBench:
     processes: tuple[int, ...]
     seconds: tuple[float, ...]
     speedup: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def bench_team(processes: Sequence[int] = PROCESSES) -> TeamBench:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated
 
 import typer
 
-from smore.cli.output import Json, console, print_json, print_table
+from smore.cli.output import Json, console
 from smore.errors import SettingsError
 from smore.inputs import as_trajectories
 from smore.model import SMORE
@@ -22,10 +22,10 @@ from smore_paper.benches.inference import bench_inference
 from smore_paper.benches.meshes import study_meshes
 from smore_paper.benches.recipes import BEST_PRESETS, bench_recipes
 from smore_paper.benches.steps import study_steps
-from smore_paper.cli.bench_scale import Results, memory, reading, scaling
+from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
+from smore_paper.cli.bench_scale import memory, reading, scaling
 from smore_paper.cli.generate import load_benchmark
 from smore_paper.presets import from_preset, preset
-from smore_paper.results import append_row
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
 app.command("memory")(memory)
@@ -40,9 +40,7 @@ Models = Annotated[Path | None, typer.Option(help="Keep the fitted models in thi
 
 @app.command("epoch")
 def epoch(
-    preset_name: Annotated[
-        str, typer.Option("--preset", help="One of the paper's configurations.")
-    ] = "ns-lrlq",
+    preset_name: PresetName = "ns-lrlq",
     columns: Annotated[
         int, typer.Option(help="Snapshots the textbook side is timed on, then scaled up.")
     ] = 20,
@@ -50,13 +48,10 @@ def epoch(
     as_json: Json = False,
 ) -> None:
     """Time the decoder part of one epoch: snapshot by snapshot against the affine engine."""
-    result = bench_epoch(preset(preset_name), columns)
-    if results is not None:
-        append_row(results, result.to_dict())
-    if as_json:
-        print_json(result.to_dict())
-        return
-    print_table(
+    (result,) = kept([bench_epoch(preset(preset_name), columns)], results)
+    tell(
+        asdict(result),
+        as_json,
         f"Decoder part of one epoch, {result.preset}: {result.columns:,} fields of "
         f"{result.points:,} points",
         ["", "seconds"],
@@ -88,12 +83,10 @@ def meshes(
             console.print(text)
 
     study = study_meshes(benchmark, say, seed=seed, epochs=epochs)
-    if results is not None:
-        append_row(results, {"dataset": "wave", "seed": seed} | study.to_dict())
-    if as_json:
-        print_json(study.to_dict())
-        return
-    print_table(
+    kept([study], results, dataset="wave", seed=seed)
+    tell(
+        asdict(study),
+        as_json,
         f"Wave, wave-koopman, {study.epochs} epochs, {study.num_sequences} sequences",
         ["mesh", "full-window error", "ratio"],
         [
@@ -107,9 +100,7 @@ def meshes(
 
 @app.command("steps")
 def steps(
-    preset_name: Annotated[
-        str, typer.Option("--preset", help="One of the paper's configurations.")
-    ] = "sw-koopman",
+    preset_name: PresetName = "sw-koopman",
     tried: Annotated[
         list[int] | None, typer.Option("--steps", help="Decoder steps to try; may be repeated.")
     ] = None,
@@ -121,17 +112,12 @@ def steps(
     chosen = preset(preset_name)
     steps_tried = tried or [400, 800, 1600]
     study = study_steps(chosen, load_benchmark(chosen.dataset), steps_tried, seed)
-    found = _collect(study, results)
-    if as_json:
-        print_json([result.to_dict() for result in found])
-        return
-    print_table(
+    tell_all(
+        kept(study, results),
+        as_json,
         f"{preset_name}, an eighth of the training trajectories held out",
         ["steps", "decoder error", "best possible", "held-out full window", "seconds"],
-        [
-            [r.decoder_steps, r.decoder_error, r.pod_limit, r.validation_full_mse, r.seconds]
-            for r in found
-        ],
+        ["decoder_steps", "decoder_error", "pod_limit", "validation_full_mse", "seconds"],
     )
 
 
@@ -153,27 +139,23 @@ def recipes(
         load_benchmark(preset(name).dataset)  # simulated before the clock starts
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
-    found = _collect(bench_recipes(names, range(first_seed, first_seed + seeds), models), results)
-    if as_json:
-        print_json([result.to_dict() for result in found])
-        return
-    print_table(
+    study = bench_recipes(names, range(first_seed, first_seed + seeds), models)
+    tell_all(
+        kept(study, results),
+        as_json,
         "The fast recipe beside the paper (full-window mean squared errors)",
         ["preset", "seed", "in", "extra", "full", "paper", "seconds", "to paper", "MB", "x limit"],
         [
-            [
-                r.preset,
-                str(r.seed),
-                r.in_horizon_mse,
-                r.extrapolation_mse,
-                r.full_mse,
-                r.paper_full_mse,
-                r.seconds,
-                r.time_to_paper_seconds,
-                r.peak_megabytes,
-                r.ratio_to_pod_limit,
-            ]
-            for r in found
+            "preset",
+            lambda result: str(result.seed),
+            "in_horizon_mse",
+            "extrapolation_mse",
+            "full_mse",
+            "paper_full_mse",
+            "seconds",
+            "time_to_paper_seconds",
+            "peak_megabytes",
+            "ratio_to_pod_limit",
         ],
     )
 
@@ -203,12 +185,10 @@ def inference(
         num_sequences=sequences,
         num_steps=adam_steps,
     )
-    if results is not None:
-        append_row(results, result.to_dict())
-    if as_json:
-        print_json(result.to_dict())
-        return
-    print_table(
+    kept([result], results)
+    tell(
+        asdict(result),
+        as_json,
         f"Inferring {result.sequences} states from {result.points:,} points",
         ["", "seconds", "mean squared residual"],
         [
@@ -234,28 +214,20 @@ def calibration(
     """Count how many true values lie inside the 90% intervals of forecasts from few points."""
     model = SMORE.load(model_file)
     test = as_trajectories(load_benchmark(dataset).test)
-    found = []
-    for each in coverages(model, test, fractions=tuple(visible or CALIBRATED), seeds=range(masks)):
-        found.append(each)
-        if results is not None:
-            append_row(results, {"dataset": dataset} | each.to_dict())
-    if as_json:
-        print_json([each.to_dict() for each in found])
-        return
-    print_table(
+    found = coverages(model, test, fractions=tuple(visible or CALIBRATED), seeds=range(masks))
+    tell_all(
+        kept(found, results, dataset=dataset),
+        as_json,
         f"Coverage of 90% intervals, {dataset}",
         ["visible", "noise", "covered", "first", "last", "stated", "rmse"],
         [
-            [
-                f"{each.visible:.0%}",
-                f"{each.noise:.0%}",
-                f"{each.covered:.1%}",
-                f"{each.covered_first:.1%}",
-                f"{each.covered_last:.1%}",
-                each.mean_deviation,
-                each.rmse,
-            ]
-            for each in found
+            lambda each: f"{each.visible:.0%}",
+            lambda each: f"{each.noise:.0%}",
+            lambda each: f"{each.covered:.1%}",
+            lambda each: f"{each.covered_first:.1%}",
+            lambda each: f"{each.covered_last:.1%}",
+            "mean_deviation",
+            "rmse",
         ],
     )
 
@@ -280,25 +252,20 @@ def certificates(
         load_benchmark(preset(name).dataset)
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
-    found = _collect(check_certificates(names, seed, compare=compare, models=models), results)
-    if as_json:
-        print_json([result.to_dict() for result in found])
-        return
-    print_table(
+    tell_all(
+        kept(check_certificates(names, seed, compare=compare, models=models), results),
+        as_json,
         "Certified models: test error, and V beside its bound over 10,000 steps",
         ["preset", "certified", "full", "uncertified", "margin", "bound", "seen", "worst ratio"],
         [
-            [
-                r.preset,
-                "yes" if r.certified else "no",
-                r.full_mse,
-                r.uncertified_full_mse,
-                r.margin,
-                r.largest_bound,
-                r.largest_seen,
-                r.worst_ratio,
-            ]
-            for r in found
+            "preset",
+            lambda result: "yes" if result.certified else "no",
+            "full_mse",
+            "uncertified_full_mse",
+            "margin",
+            "largest_bound",
+            "largest_seen",
+            "worst_ratio",
         ],
     )
 
@@ -314,39 +281,18 @@ def bounds(
     as_json: Json = False,
 ) -> None:
     """Count how often what is proved is not true: bounds beside what they are bounds of."""
-    found = _collect(chain(check_systems(systems, seed), check_masks(masks, seed)), results)
-    if as_json:
-        print_json([result.to_dict() for result in found])
-        return
-    print_table(
+    tell_all(
+        kept(chain(check_systems(systems, seed), check_masks(masks, seed)), results),
+        as_json,
         "Bounds, and how often they were exceeded",
         ["theorem, kind", "claims", "refused", "exceeded", "worst"],
         [
-            [
-                f"{r.theorem.split()[1]}{'' if r.proved else '*'}: {r.kind}",
-                r.count,
-                r.refused,
-                r.violated,
-                r.worst_ratio,
-            ]
-            for r in found
+            lambda r: f"{r.theorem.split()[1]}{'' if r.proved else '*'}: {r.kind}",
+            "count",
+            "refused",
+            "violated",
+            "worst_ratio",
         ],
     )
-    console.print("*: not proved, the growth of errors is what was observed", highlight=False)
-
-
-class _Result(Protocol):
-    def to_dict(self) -> dict[str, Any]: ...
-
-
-R = TypeVar("R", bound=_Result)
-
-
-def _collect(found: Iterable[R], results: Path | None) -> list[R]:
-    """All results; each is in the file as soon as it is there."""
-    collected = []
-    for result in found:
-        collected.append(result)
-        if results is not None:
-            append_row(results, result.to_dict())
-    return collected
+    if not as_json:
+        console.print("*: not proved, the growth of errors is what was observed")

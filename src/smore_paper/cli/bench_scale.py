@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from smore.cli.output import Json, console, print_json, print_table
+from smore.cli.output import Json, console
 from smore.errors import SettingsError
 from smore_paper.benches.memory import bench_memory
 from smore_paper.benches.reading import bench_reading
 from smore_paper.benches.scaling import DEFAULT_MEMORY as SCALING_MEMORY
 from smore_paper.benches.scaling import GRIDS, bench_scaling
 from smore_paper.benches.team import TeamBench, bench_team
+from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
 from smore_paper.cli.capacity import Scratch
 from smore_paper.cli.generate import load_benchmark
 from smore_paper.presets import preset
 from smore_paper.results import append_row
 
-Results = Annotated[Path | None, typer.Option(help="Append the result to this CSV file.")]
-
 
 def memory(
-    preset_name: Annotated[
-        str, typer.Option("--preset", help="One of the paper's configurations.")
-    ] = "ns-lrlq",
+    preset_name: PresetName = "ns-lrlq",
     chunk_size: Annotated[int, typer.Option(min=1, help="Points decoded at once.")] = 512,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
     """Memory and time of an epoch: chunks of points, all at once, and snapshot by snapshot."""
     load_benchmark(preset(preset_name).dataset)  # simulated before anything is measured
-    result = bench_memory(preset_name, chunk_size)
-    if results is not None:
-        append_row(results, result.to_dict())
-    if as_json:
-        print_json(result.to_dict())
-        return
-    print_table(
+    (result,) = kept([bench_memory(preset_name, chunk_size)], results)
+    tell(
+        asdict(result),
+        as_json,
         f"One epoch of Algorithm 1, {result.preset}, {result.threads} threads",
         ["", "MB beyond data", "seconds"],
         [
@@ -60,18 +55,13 @@ def reading(
     as_json: Json = False,
 ) -> None:
     """Fingerprint and scratch copy of a streamed file, beside a plain load and a write."""
-    found = []
-    for cost in bench_reading(repeats):
-        found.append(cost)
-        if results is not None:
-            append_row(results, cost.to_dict())
-    if as_json:
-        print_json([cost.to_dict() for cost in found])
-        return
-    print_table(
+    found = kept(bench_reading(repeats), results)
+    tell_all(
+        found,
+        as_json,
         f"Streaming {found[0].megabytes:.0f} MB, seconds",
         ["file", "load", "write", "streamed", "ratio"],
-        [[c.layout, c.load_seconds, c.write_seconds, c.stream_seconds, c.ratio] for c in found],
+        ["layout", "load_seconds", "write_seconds", "stream_seconds", "ratio"],
     )
 
 
@@ -98,14 +88,13 @@ def scaling(
     if team_results is not None:
         append_row(team_results, _flat(shared))
     found = bench_scaling(grids, memory, scratch)
-    told = found.to_dict() | {"team": shared.to_dict(), "speedup": shared.speedup}
+    told = asdict(found) | {"team": asdict(shared), "speedup": shared.speedup}
     if results is not None:
         for cost in told["grids"]:
-            append_row(results, found.to_dict() | {"grids": len(grids)} | cost)
-    if as_json:
-        print_json(told)
-        return
-    print_table(
+            append_row(results, asdict(found) | {"grids": len(grids)} | cost)
+    tell(
+        told,
+        as_json,
         f"One epoch of Algorithm 1, {found.preset}, {found.sequences} x {found.snapshots} "
         f"snapshots, {found.threads} threads",
         ["grid", "points", "seconds", "seconds to read", "MB", "points at once"],
@@ -121,15 +110,16 @@ def scaling(
             for cost in found.grids
         ],
     )
+    if as_json:
+        return
     console.print(
         f"time grows like points^{found.time_exponent:.2f}, memory by a factor of "
         f"{found.memory_ratio:.2f} in all; {shared.processes[-1]} processes are "
         f"{shared.speedup:.2f} times as fast as one ({shared.points:,} points, one thread each)",
-        highlight=False,
     )
 
 
 def _flat(shared: TeamBench) -> dict[str, Any]:
     """Lists as texts, for a cell of a table."""
     lists = {name: " ".join(map(str, getattr(shared, name))) for name in ("processes", "seconds")}
-    return shared.to_dict() | lists
+    return asdict(shared) | lists

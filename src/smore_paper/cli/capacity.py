@@ -9,9 +9,7 @@ from typing import Annotated
 import typer
 
 from smore.errors import SettingsError
-from smore_paper.tables.capacity.measure import BASELINES, SMORE_MODEL
-from smore_paper.tables.capacity.run import CASES, capacity_runs
-from smore_paper.tables.ledger import Run
+from smore_paper.tables.capacity.measure import BASELINES, CASES, SMORE_MODEL
 
 MODELS = (SMORE_MODEL, *BASELINES)
 
@@ -34,26 +32,16 @@ Scratch = Annotated[
 ]
 
 
-def asked_runs(
-    grids: Sequence[int] | None,
-    sequences: Sequence[int] | None,
-    memory: str,
-    models: Sequence[str] | None,
-    bound: str,
-) -> list[Run]:
-    """The runs that the options ask for; by default all.
+def cases_of(
+    grids: Sequence[int] | None, sequences: Sequence[int] | None
+) -> Sequence[tuple[int, int]]:
+    """Grid and number of sequences, as the options pair them; by default those of the table.
 
     Raises:
-        SettingsError: options that do not fit together.
+        SettingsError: there are not as many of one as of the other.
     """
-    chosen = MODELS if models is None else tuple(models)
-    unknown = [model for model in chosen if model not in MODELS]
-    if unknown:
-        raise SettingsError(f"--model takes {', '.join(MODELS)}; got {', '.join(unknown)}")
     if len(grids or ()) != len(sequences or ()):
         raise SettingsError(
             f"every --grid needs its --sequences, got {len(grids or ())} and {len(sequences or ())}"
         )
-    cases = list(zip(grids or (), sequences or (), strict=True)) or CASES
-    baselines = [model for model in chosen if model != SMORE_MODEL]
-    return capacity_runs(cases if SMORE_MODEL in chosen else (), memory, baselines, bound)
+    return list(zip(grids or (), sequences or (), strict=True)) or CASES

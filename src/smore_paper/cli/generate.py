@@ -20,7 +20,6 @@ app = typer.Typer(
 
 def load_benchmark(name: str, **options: Any) -> datasets.Benchmark:
     """A benchmark from the cache; simulated first, with a progress line, when it is not there."""
-    settings = datasets.make_options(name, **options)
     line: ProgressLine | None = None
 
     def show(done: int, total: int, description: str) -> None:
@@ -30,7 +29,7 @@ def load_benchmark(name: str, **options: Any) -> datasets.Benchmark:
         line.update(done, description)
 
     try:
-        return datasets.generate(name, settings, progress=show)
+        return datasets.load(name, progress=show, **options)
     finally:
         if line is not None:
             line.__exit__(None, None, None)

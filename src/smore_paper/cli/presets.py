@@ -6,6 +6,8 @@ from smore.cli.output import Json, print_json, print_table
 from smore.surrogate import build_decoder, build_dynamics, count_parameters
 from smore_paper.presets import PRESETS
 
+SIZES = ("dynamics", "latent_dim", "hidden_dim", "num_hidden", "rank", "dynamics_hidden_dim")
+
 
 def presets(as_json: Json = False) -> None:
     """List the paper's nine configurations."""
@@ -18,12 +20,7 @@ def presets(as_json: Json = False) -> None:
             {
                 "name": preset.name,
                 "dataset": preset.dataset,
-                "dynamics": settings.dynamics,
-                "latent_dim": settings.latent_dim,
-                "hidden_dim": settings.hidden_dim,
-                "num_hidden": settings.num_hidden,
-                "rank": settings.rank,
-                "dynamics_hidden_dim": settings.dynamics_hidden_dim,
+                **{size: getattr(settings, size) for size in SIZES},
                 "coordinate_dim": preset.coordinate_dim,
                 "num_channels": preset.num_channels,
                 "parameters": count_parameters(decoder, dynamics),

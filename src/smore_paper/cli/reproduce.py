@@ -15,24 +15,32 @@ from smore.inference import FitMethod
 from smore.plotting import save_figure
 from smore_paper import datasets
 from smore_paper.claims import STABILITY_DIMS
-from smore_paper.cli.capacity import Bound, Grids, Memory, Models, Scratch, Sequences, asked_runs
+from smore_paper.cli.capacity import (
+    MODELS,
+    Bound,
+    Grids,
+    Memory,
+    Models,
+    Scratch,
+    Sequences,
+    cases_of,
+)
 from smore_paper.cli.generate import load_benchmark
-from smore_paper.page import write_page
+from smore_paper.page.whole import write_page
 from smore_paper.tables.capacity.draw import draw_capacity
-from smore_paper.tables.capacity.run import (
+from smore_paper.tables.capacity.measure import (
     DEFAULT_BOUND,
     DEFAULT_MEMORY,
-    capacity_ledger,
-    capacity_measure,
+    capacity_runs,
+    capacity_table,
 )
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run, work_through
+from smore_paper.tables.ledger import Row, Run, Table, work_through
 from smore_paper.tables.pointwise.measure import DATASET as POINTWISE_DATASET
 from smore_paper.tables.pointwise.measure import DEFAULT_EPOCHS as POINTWISE_EPOCHS
 from smore_paper.tables.pointwise.measure import PAPER_EPOCHS as POINTWISE_PAPER_EPOCHS
 from smore_paper.tables.pointwise.measure import (
-    pointwise_ledger,
-    pointwise_measure,
     pointwise_runs,
+    pointwise_table,
 )
 from smore_paper.tables.rollout.draw import draw_rollouts
 from smore_paper.tables.rollout.measure import (
@@ -40,9 +48,8 @@ from smore_paper.tables.rollout.measure import (
     RECIPES,
     Limits,
     Recipe,
-    rollout_ledger,
-    rollout_measure,
     rollout_runs,
+    rollout_table,
 )
 from smore_paper.tables.selection import Selection
 from smore_paper.tables.sparse.draw import sparse_figure
@@ -52,9 +59,8 @@ from smore_paper.tables.sparse.measure import (
     Source,
     level_of,
     model_source,
-    sparse_ledger,
-    sparse_measure,
     sparse_runs,
+    sparse_table,
     which,
 )
 from smore_paper.tables.stability.draw import draw_stability
@@ -63,9 +69,8 @@ from smore_paper.tables.stability.measure import (
     DEFAULT_EPOCHS,
     EVERYWHERE,
     PAPER_EPOCHS,
-    stability_ledger,
-    stability_measure,
     stability_runs,
+    stability_table,
 )
 
 app = typer.Typer(
@@ -145,10 +150,9 @@ def rollout(
     limits = Limits(budget, epochs)
     recipes = _chosen(recipe, RECIPES, "--recipe")
     runs = rollout_runs(names, chosen, recipes, seeds, limits, selection)
-    ledger = rollout_ledger(results)
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
-    rows = _work(ledger, runs, rollout_measure(ledger, limits, models))
+    rows = _work(rollout_table(results, limits, models), runs)
     columns = {"model": "model", "recipe": "recipe", "seed": "seed", "full_mse": "full"}
     columns |= {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"}
     columns |= {"selection": "selected on"}
@@ -184,8 +188,7 @@ def stability(
     names = _names(dataset, STABILITY_DATASETS)
     runs = stability_runs(names, seeds, whole=whole, latent_dims=latent_dim)
     _simulate(names)
-    ledger = stability_ledger(results)
-    rows = _work(ledger, runs, stability_measure(ledger, epochs))
+    rows = _work(stability_table(results, epochs), runs)
     columns = {"configuration": "configuration", "latent_dim": "p", "seed": "seed"}
     columns |= {"full_mse": "full"}
     columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
@@ -232,9 +235,8 @@ def sparse(
     given = [*files] if files and dataset is None else dataset
     names = _benchmarks(given, datasets.BENCHMARKS)
     sources = {name: model_source(name, files.get(name), recipe, epochs) for name in names}
-    ledger = sparse_ledger(results)
-    measure = sparse_measure(ledger, sources, masks, method)
-    rows = _work(ledger, sparse_runs(sources, method), measure)
+    table = sparse_table(results, sources, masks, method)
+    rows = _work(table, sparse_runs(sources, method))
     drawn = [*_draw_sweeps(results, rows, sources, method), *draw_sparse_fields(results)]
     columns = {"recipe": "recipe", "method": "method", "visible": "visible"}
     columns |= {"placement": "points", "full_mse": "full"}
@@ -253,8 +255,7 @@ def pointwise(
 ) -> None:
     """Memory, time and error of SMORE-LRLQ on Navier-Stokes, with and without chunks of points."""
     load_benchmark(POINTWISE_DATASET)  # simulated before any clock starts
-    ledger, measure = pointwise_ledger(results), pointwise_measure(epochs)
-    rows = _work(ledger, pointwise_runs(seeds), measure)
+    rows = _work(pointwise_table(results, epochs), pointwise_runs(seeds))
     columns = {"chunk_size": "points at once", "memory_megabytes": "MB"}
     columns |= {"paper_memory_megabytes": "paper", "seconds": "seconds", "paper_seconds": "paper"}
     columns |= {"full_mse": "full", "paper_full_mse": "paper", "epochs": "epochs"}
@@ -273,8 +274,9 @@ def capacity(
     as_json: Json = False,
 ) -> None:
     """The largest square grids: SMORE streamed from disk, and baselines in bounded memory."""
-    runs = asked_runs(grid, sequences, memory, model, bound)
-    rows = _work(capacity_ledger(results), runs, capacity_measure(scratch, say))
+    chosen = _chosen(model, MODELS, "--model")
+    runs = capacity_runs(chosen, cases_of(grid, sequences), memory, bound)
+    rows = _work(capacity_table(results, scratch, say), runs)
     columns = {"model": "model", "grid": "grid", "paper_grid": "paper", "peak_megabytes": "MB"}
     columns |= {"bound_megabytes": "bound", "within_bound": "held"}
     columns |= {"seconds_per_epoch": "s per epoch"}
@@ -292,7 +294,7 @@ def page(
     for draw in (draw_rollouts, draw_stability, draw_sparse_fields, draw_capacity):
         draw(results)
     write_page(results, output)
-    console.print(str(output), highlight=False)
+    console.print(str(output))
 
 
 def _draw_sweeps(
@@ -347,9 +349,10 @@ def _chosen(given: Sequence[str] | None, known: Collection[str], option: str) ->
     return list(dict.fromkeys(given or known))
 
 
-def _work(ledger: Ledger, runs: Sequence[Run], measure: Measure) -> list[Row]:
+def _work(table: Table, runs: Sequence[Run]) -> list[Row]:
     """The rows of `runs`; when told to stop, say what becomes of the one that is not done."""
     try:
+        ledger, measure = table
         return work_through(ledger, runs, measure, say)
     except InterruptedTrainingError as stopped:
         say("stopped, with a checkpoint: the same command goes on from there")
@@ -368,7 +371,7 @@ def _show(
     else:
         _print_rows(rows, columns)
         for path in figures:
-            console.print(f"figure: {path}", highlight=False)
+            console.print(f"figure: {path}")
     if any(row["status"] == "failed" for row in rows):
         raise typer.Exit(1)
 
@@ -381,4 +384,4 @@ def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
         print_table(dataset, list(columns.values()), values)
     for row in rows:
         if row["status"] == "failed":
-            console.print(f"failed: {row['key']}: {row['remark']}", highlight=False, markup=False)
+            console.print(f"failed: {row['key']}: {row['remark']}", markup=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +18,6 @@ from smore.plotting import require_figure_format, save_figure
 from smore.runtime import ProgressLine
 from smore_paper.claims import SPARSE_CLAIMS, SPARSE_OBSERVABILITY
 from smore_paper.cli.generate import load_benchmark
-from smore_paper.results import append_row
 from smore_paper.tables.sparse.draw import sparse_figure
 from smore_paper.tables.sparse.sweep import VISIBLE, Level, claimed_preset, planned, sweep
 
@@ -41,17 +41,16 @@ def sparse(
     method: Annotated[
         FitMethod, typer.Option(help="How initial states are inferred.")
     ] = "posterior",
-    results: Annotated[
-        Path | None, typer.Option(help="Append every level to this CSV file.")
-    ] = None,
     figure: Annotated[Path | None, typer.Option(help="Draw errors and observability here.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Forecast from fewer and fewer visible points of the first snapshot."""
+    """Forecast from fewer and fewer visible points of the first snapshot.
+
+    Rows for the table come from `smore reproduce sparse --model DATASET=MODEL`.
+    """
     if (data is None) == (dataset is None):
         raise SettingsError("say what to forecast: a file, or a benchmark with --dataset")
-    if figure is not None:
-        require_figure_format(figure)
+    require_figure_format(figure)
     fractions = VISIBLE if visible is None else parse_fractions(visible)
     model = SMORE.load(model_file)
     settings = model.surrogate_.description.settings
@@ -68,23 +67,18 @@ def sparse(
         method=method,
         claims=None if preset is None else SPARSE_CLAIMS[preset],
     )
-    about = {
-        "dataset": str(data) if benchmark is None else benchmark.name,
-        "model": preset or settings.dynamics,
-        "seed": settings.seed,
-        "method": method,
-    }
-    found = _collect(levels, len(planned(fractions, placed=placed)), about, results)
+    found = _collect(levels, len(planned(fractions, placed=placed)))
     if figure is not None:
         assert settings.latent_dim is not None  # fit has chosen it
-        heading = f"{preset or settings.dynamics} model of {about['dataset']}"
+        where = data if benchmark is None else benchmark.name
+        heading = f"{preset or settings.dynamics} model of {where}"
         save_figure(sparse_figure(found, settings.latent_dim, heading), figure)
     if as_json:
-        print_json({"model": str(model_file), "levels": [level.to_dict() for level in found]})
+        print_json({"model": str(model_file), "levels": [asdict(level) for level in found]})
         return
     _print(found, preset)
     if figure is not None:
-        console.print(f"figure: {figure}", highlight=False)
+        console.print(f"figure: {figure}")
 
 
 def parse_fractions(text: str) -> tuple[float, ...]:
@@ -97,19 +91,14 @@ def parse_fractions(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def _collect(
-    levels: Iterator[Level], total: int, about: dict[str, Any], results: Path | None
-) -> list[Level]:
-    """All levels, counted while they come; each is in the file as soon as it is there."""
+def _collect(levels: Iterator[Level], total: int) -> list[Level]:
+    """All levels, counted while they come."""
     found = []
     with ProgressLine("visible points", total) as line:
         for level in levels:
             found.append(level)
             error = show(level.full_mse)
             line.update(len(found), f"{level.count:,} points {level.placement}: error {error}")
-            if results is not None:
-                per_mask = " ".join(map(str, level.full_mse_per_mask))
-                append_row(results, about | level.to_dict() | {"full_mse_per_mask": per_mask})
     return found
 
 
@@ -134,7 +123,7 @@ def _print(levels: list[Level], preset: str | None) -> None:
         ["visible", "points", "random", "worst mask", "placed", "paper", "c_S"],
         rows,
     )
-    console.print("random: median over masks, and their c_S", highlight=False)
+    console.print("random: median over masks, and their c_S")
     if preset is not None:
         zeros = [f"{100 * v:.3g}%" for v, seen in SPARSE_OBSERVABILITY[preset].items() if seen == 0]
-        console.print(f"paper: {preset}, with c_S = 0 at {', '.join(zeros)}", highlight=False)
+        console.print(f"paper: {preset}, with c_S = 0 at {', '.join(zeros)}")

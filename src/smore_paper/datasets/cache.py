@@ -40,7 +40,8 @@ def write(folder: Path, datasets: Mapping[str, xr.Dataset], recipe: Mapping[str,
     """Writes <name>.nc for every data set, and info.json with their SHA-256, all or nothing.
 
     Everything goes into a sibling folder that takes its final name at the end. When two processes
-    make the same entry, the first to finish wins and the other discards its copy.
+    make the same entry, the first to finish wins and the other discards its copy. What a power cut
+    leaves unwritten is found by its checksum when it is read.
     """
     draft = folder.with_name(f".{folder.name}-{uuid4().hex}")
     draft.mkdir()
@@ -48,18 +49,17 @@ def write(folder: Path, datasets: Mapping[str, xr.Dataset], recipe: Mapping[str,
         checksums = {}
         for name, dataset in datasets.items():
             file = draft / f"{name}.nc"
-            dataset.to_netcdf(file, engine="h5netcdf", encoding=_plain(dataset))
+            # Nothing is missing in simulated data, so no fill value is declared.
+            plain = {str(name): {"_FillValue": None} for name in dataset.variables}
+            dataset.to_netcdf(file, engine="h5netcdf", encoding=plain)
             checksums[file.name] = _sha256(file)
         info = {**recipe, "sha256": checksums}
         (draft / INFO).write_text(json.dumps(info, indent=2, sort_keys=True) + "\n")
-        for path in (*draft.iterdir(), draft):
-            _sync(path)
         try:
             draft.rename(folder)
         except OSError:
             if not folder.exists():
                 raise
-        _sync(folder.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -82,24 +82,9 @@ def read(folder: Path, name: str) -> xr.Dataset:
     return xr.load_dataset(file, engine="h5netcdf")
 
 
-def _plain(dataset: xr.Dataset) -> dict[str, dict[str, None]]:
-    # Nothing is missing in simulated data, so no fill value is declared.
-    return {str(name): {"_FillValue": None} for name in dataset.variables}
-
-
 def _sha256(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    if os.name != "posix":  # Windows neither opens folders nor syncs what is open for reading.
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _damaged(file: Path, reason: str) -> DataError:

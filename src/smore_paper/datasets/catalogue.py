@@ -17,10 +17,12 @@ from smore.errors import SettingsError
 from smore.runtime import default_root
 from smore.settings import validated
 from smore_paper.datasets import cache as disk
-from smore_paper.datasets import navier_stokes, shallow_water, wave
+from smore_paper.datasets import wave
 from smore_paper.datasets.ensemble import Ensemble, Progress
+from smore_paper.datasets.navier_stokes import benchmark as navier_stokes
 from smore_paper.datasets.options import Options
 from smore_paper.datasets.sequences import cut
+from smore_paper.datasets.shallow_water import benchmark as shallow_water
 
 
 @dataclass(frozen=True)
@@ -133,83 +135,53 @@ def benchmark_of(name: str) -> str:
     return resolve(name).removesuffix("-literal")
 
 
-def make_options(name: str, **values: Any) -> Options:
-    """The options of a benchmark, those not given at their defaults.
-
-    Raises:
-        SettingsError: an unknown name, or an option that is unknown or out of range.
-    """
-    name = resolve(name)
-    return validated(CATALOGUE[name].options, values, f"'{name}': ")
-
-
-def generate(
+def load(
     name: str,
-    options: Options | None = None,
     *,
     cache: str | Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Benchmark:
-    """Simulates a benchmark and caches it; what is already cached is only read and checked.
+    """A benchmark from the cache, where its checksums are compared; simulated if it is not there.
 
-    The same options give the same bytes on the same machine, whatever the number of workers.
+    load("wave") is what all results are of; load("wave", resolution=32) a variation of it. The same
+    options give the same bytes on the same machine, whatever the number of workers.
 
     Args:
         name: "wave", "navier-stokes" ("ns") or "shallow-water" ("sw"); with "-literal" behind it,
             what the paper's text says.
-        options: WaveOptions, NavierStokesOptions or ShallowWaterOptions; None for the defaults.
         cache: the cache folder; None for $SMORE_CACHE or the user's cache folder.
         workers: simulations to run at a time; None for one per core.
         progress: called as progress(done, total, description) while simulating.
+        options: fields of WaveOptions, NavierStokesOptions or ShallowWaterOptions.
 
     Raises:
-        SettingsError: an unknown name, options of another benchmark, a cache that is read-only.
+        SettingsError: an unknown name, an option that is unknown or out of range, a cache that is
+            read-only.
         DataError: the cached files are damaged.
         DivergenceError: the simulation turned non-finite.
     """
     name = resolve(name)
     problem = CATALOGUE[name]
-    options = options or problem.options()
-    if not isinstance(options, problem.options):
-        raise SettingsError(
-            f"'{name}' takes {problem.options.__name__}, got {type(options).__name__}"
-        )
+    chosen = validated(problem.options, options, f"'{name}': ")
     recipe = {
         "name": name,
         "generator": problem.version,
-        "options": options.model_dump(mode="json"),
+        "options": chosen.model_dump(mode="json"),
     }
     folder = disk.entry(Path(cache or default_root()), name, recipe)
     if not folder.exists():
         disk.require_writable(folder)
-        train, test = _simulate(problem, options, Ensemble(workers, progress))
+        train, test = _simulate(problem, chosen, Ensemble(workers, progress))
         disk.write(folder, {"train": train, "test": test}, recipe)
     return Benchmark(
         name,
-        options,
+        chosen,
         train=disk.read(folder, "train"),
         test=disk.read(folder, "test"),
         folder=folder,
     )
-
-
-def load(name: str, *, cache: str | Path | None = None, **options: Any) -> Benchmark:
-    """A benchmark from the cache, generated first when it is not there.
-
-    load("wave") is what all results are of; load("wave", resolution=32) a variation of it.
-
-    Args:
-        name: "wave", "navier-stokes" ("ns") or "shallow-water" ("sw"); with "-literal" behind it,
-            what the paper's text says.
-        cache: the cache folder; None for $SMORE_CACHE or the user's cache folder.
-        options: fields of WaveOptions, NavierStokesOptions or ShallowWaterOptions.
-
-    Raises:
-        SettingsError: an unknown name, or an option that is unknown or out of range.
-        DataError: the cached files are damaged.
-    """
-    return generate(name, make_options(name, **options), cache=cache)
 
 
 def _simulate(

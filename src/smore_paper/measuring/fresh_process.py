@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,21 +51,9 @@ def reset_peak() -> None:
         control.write_text("5")
 
 
-class Rise:
-    """How far resident memory rose above what it was.
-
-    Attributes:
-        bytes: known when the measurement is over.
-    """
-
-    bytes: int
-
-
-@contextmanager
-def memory_rise() -> Iterator[Rise]:
-    """Measure the rise of resident memory while this lasts."""
-    rise = Rise()
+def memory_rise(work: Callable[[], Result]) -> tuple[Result, int]:
+    """What `work` returns, and how many bytes resident memory rose above what it was meanwhile."""
     reset_peak()
     before = psutil.Process().memory_info().rss
-    yield rise
-    rise.bytes = max(peak_bytes() - before, 0)
+    result = work()
+    return result, max(peak_bytes() - before, 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 from smore.errors import SettingsError
 from smore_paper.page.entries import FACTOR
 from smore_paper.tables.capacity.page import capacity_section, glance_at_capacity
-from smore_paper.tables.ledger import read_csv, read_rows
+from smore_paper.tables.ledger import read_rows
 from smore_paper.tables.pointwise.page import glance_at_pointwise, pointwise_section
 from smore_paper.tables.rollout.page import glance_at_rollout, rollout_section
 from smore_paper.tables.sparse.page import glance_at_sparse, sparse_section
@@ -34,9 +34,8 @@ def write_page(results: Path, page: Path) -> None:
 
 def page_text(results: Path, page: Path) -> str:
     """The whole page; figures are linked as seen from `page`."""
-    *tables, levels = (results / f"{name}.csv" for name in TABLES)
-    rollout, stability, pointwise, capacity = map(read_rows, tables)
-    sparse = read_csv(levels)  # `smore sparse` writes levels, too
+    tables = (read_rows(results / f"{name}.csv") for name in TABLES)
+    rollout, stability, pointwise, capacity, sparse = tables
     folder = os.path.relpath(results, page.parent)
     notes = page.with_name(f"{page.stem}_notes.md")
     parts = [

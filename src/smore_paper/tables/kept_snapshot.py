@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.data import Sequence, Trajectories
+from smore.errors import DivergenceError
 from smore.inference import FitMethod
 from smore.model import SMORE
 from smore.surrogate import advance, decode, infer
@@ -14,20 +15,28 @@ SNAPSHOT = 15  # counted from 1
 
 
 def forecast_snapshot(
-    model: SMORE, observations: Trajectories, truth: Sequence, method: FitMethod
+    model: SMORE, test: Trajectories, method: FitMethod, sensors: NDArray[np.intp] | None = None
 ) -> NDArray[np.floating]:
     """(channels, points) the forecast of snapshot SNAPSHOT, or of the last one if there are fewer.
 
     Args:
         model: a fitted model.
-        observations: of the first snapshot of `truth`, as the model has data.
-        truth: where and when.
-        method: how the state behind the observations is inferred.
+        test: data as the model has them, of which the first sequence is forecast.
+        method: how the state behind its first snapshot is inferred.
+        sensors: points of that snapshot that are seen; None for all.
+
+    Returns:
+        NaN if the forecast overflows.
     """
-    surrogate = model.surrogate_
+    surrogate, first = model.surrogate_, test.select([0])
+    (truth,), seen = first.sequences, first.leading(1)
     intervals = np.diff(truth.times)[None, : SNAPSHOT - 1]
-    latents = advance(surrogate, infer(surrogate, observations, method), intervals)
-    return decode(surrogate, latents[0, -1], truth.mesh)
+    try:
+        seen = seen if sensors is None else seen.at_points(sensors)
+        latents = advance(surrogate, infer(surrogate, seen, method), intervals)
+        return decode(surrogate, latents[0, -1], truth.mesh)
+    except DivergenceError:
+        return np.full((truth.num_channels, truth.mesh.num_points), np.nan)
 
 
 def fields_beside_truth(test: Trajectories, forecast: NDArray[np.floating]) -> Trajectories:

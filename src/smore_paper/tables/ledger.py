@@ -10,7 +10,7 @@ over.
 from __future__ import annotations
 
 import csv
-import io
+import fcntl
 import os
 import re
 import socket
@@ -26,14 +26,8 @@ import numpy as np
 import torch
 
 from smore.errors import DataError, DivergenceError, SettingsError
-from smore.runtime import write_atomically
 from smore.training import discard_checkpoints
 from smore_paper.results import append_row, provenance
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 Row = dict[str, Any]
 
@@ -43,7 +37,6 @@ FAILURES = (DivergenceError, DataError, np.linalg.LinAlgError, torch.linalg.LinA
 TEXTS = ("key", "remark", "commit", "machine", "command")
 
 POLL_SECONDS = 10.0  # between looks at whether other processes are ready
-STALE_SECONDS = 60.0  # a lock is held for milliseconds, so one this old is nobody's
 
 
 @dataclass(frozen=True)
@@ -90,19 +83,11 @@ class Ledger:
         folder: where the table is.
         name: `folder/NAME.csv` holds its rows, `folder/.NAME/KEY` are claims.
         columns: what is measured of every run, by name.
-        added: columns that files of earlier versions lack, with what all their rows were.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        name: str,
-        columns: Sequence[str],
-        added: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, name: str, columns: Sequence[str]) -> None:
         self.path = folder / f"{name}.csv"
         self.columns = tuple(columns)
-        self.added = dict(added or {})
         self.claims = folder / f".{name}"
         if folder.exists() and not folder.is_dir():
             raise SettingsError(f"expected a folder of tables, {folder} is a file")
@@ -112,7 +97,7 @@ class Ledger:
     def rows(self) -> list[Row]:
         """All rows so far."""
         with locked(self._lock):
-            return [self.added | row for row in read_rows(self.path)]
+            return read_rows(self.path)
 
     def require_columns(self, run: Run) -> None:
         """Refuse (DataError) a file that has other columns, before hours of work are lost to it."""
@@ -151,7 +136,6 @@ class Ledger:
     def append(self, row: Row) -> None:
         """Write a row."""
         with locked(self._lock):
-            add_columns(self.path, self.added)
             append_row(self.path, row)
 
     def others(self) -> dict[str, str]:
@@ -159,6 +143,10 @@ class Ledger:
         with locked(self._lock):
             claims = [path for path in self.claims.iterdir() if path != self._lock]
             return {path.name: path.read_text().strip() for path in claims if _is_alive(path)}
+
+
+# The rows of a table, and what measures a run of it.
+Table = tuple[Ledger, Measure]
 
 
 def work_through(ledger: Ledger, runs: Sequence[Run], measure: Measure, say: Say) -> list[Row]:
@@ -278,44 +266,24 @@ def _position(run: Run, runs: Sequence[Run], ledger: Ledger) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a table, see `read_csv`.
+    """The rows of a table, numbers as numbers and empty cells as None; none if there is no file.
 
     Raises:
         DataError: the file is of another kind.
     """
-    rows = read_csv(path)
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = [
+            {name: text if name in TEXTS else _value(text) for name, text in row.items()}
+            for row in csv.DictReader(file)
+        ]
     if rows and "key" not in rows[0]:
         raise DataError(
             f"expected a table of `smore reproduce`, got {path} without a column 'key'; move it "
             "away, or use another folder with --results"
         )
     return rows
-
-
-def read_csv(path: Path) -> list[Row]:
-    """Rows of a file, numbers as numbers and empty cells as None; none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return [
-            {name: text if name in TEXTS else _value(text) for name, text in row.items()}
-            for row in csv.DictReader(file)
-        ]
-
-
-def add_columns(path: Path, added: Mapping[str, str]) -> None:
-    """Write into every row of a file the columns that it lacks; nothing if it lacks none."""
-    if not path.exists():
-        return
-    with path.open(newline="") as file:
-        header, *rows = csv.reader(file)
-    missing = [name for name in added if name not in header]
-    if not missing:
-        return
-    text = io.StringIO(newline="")
-    values = [added[name] for name in missing]
-    csv.writer(text).writerows([header + missing, *(row + values for row in rows)])
-    write_atomically(path, [text.getvalue().encode()])
 
 
 def _value(text: str) -> Any:
@@ -334,23 +302,9 @@ def _keys(rows: Sequence[Row]) -> set[str]:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Alone among all processes that lock `path`, for a moment."""
-    if fcntl is not None:
-        with path.open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield  # closing the file gives the lock back
-        return
-    while True:
-        with suppress(FileExistsError):
-            path.open("x").close()
-            break
-        with suppress(FileNotFoundError):  # given back in between
-            if time.time() - path.stat().st_mtime > STALE_SECONDS:
-                path.unlink()
-        time.sleep(0.02)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file gives the lock back
 
 
 def _is_alive(claim: Path) -> bool:
@@ -370,8 +324,6 @@ def _is_alive(claim: Path) -> bool:
 
 
 def _is_running(process: int) -> bool:
-    if os.name == "nt":  # where os.kill would end it
-        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,7 +1,8 @@
-"""A training of a table's row, which goes on where an earlier attempt at it was cut off."""
+"""A training of a row, which goes on where an earlier attempt was cut off, and its score."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from smore.data import Trajectories
@@ -38,3 +39,11 @@ def resumable_fit(
             raise
         return error
     return None
+
+
+def last_state_error(model: SMORE, test: Trajectories) -> float | None:
+    """Full-window error after the paper's fit of initial states; inf if forecasts overflow."""
+    try:
+        return model.evaluate(test, method="adam").full_mse
+    except DivergenceError:
+        return math.inf

@@ -9,7 +9,7 @@ import pytest
 from grids import noise, on_box
 
 from smore.errors import DataError, NotFittedError, SettingsError
-from smore_paper.baselines import Baseline, Budget
+from smore_paper.baselines.base import Baseline, Budget
 from smore_paper.baselines.operator_inference import OperatorInference
 from smore_paper.baselines.pod_dmd import PODDMD
 
@@ -20,7 +20,7 @@ class Persistence(Baseline):
     name = "persistence"
     num_parameters = 0
 
-    def _train(self, train, select_on, seed, budget, progress):
+    def _train(self, training):
         return 0, "cpu"
 
     def _rollout(self, first, num_steps):

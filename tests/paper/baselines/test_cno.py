@@ -10,8 +10,7 @@ from torch import nn
 from torch.nn.functional import leaky_relu
 
 from smore.errors import DataError
-from smore_paper.baselines import CNO
-from smore_paper.baselines.cno import SLOPE, Activation
+from smore_paper.baselines.cno import CNO, SLOPE, Activation
 from smore_paper.baselines.resampling import Resample
 
 

@@ -8,8 +8,7 @@ import torch
 from grids import noise, on_box
 
 from smore.errors import DataError
-from smore_paper.baselines import FNO
-from smore_paper.baselines.fno import FourierLayer
+from smore_paper.baselines.fno import FNO, FourierLayer
 
 WIDTH, MODES = 3, 4
 

@@ -13,8 +13,9 @@ from torch import nn
 
 from smore import Trajectories
 from smore.errors import DataError
-from smore_paper.baselines import FNO, RolloutOperator, rollout_operator
-from smore_paper.baselines.rollout_operator import accumulate_rollout_loss
+from smore_paper.baselines import rollout_operator
+from smore_paper.baselines.fno import FNO
+from smore_paper.baselines.rollout_operator import RolloutOperator, accumulate_rollout_loss
 
 
 class Convolution(RolloutOperator):
@@ -23,7 +24,7 @@ class Convolution(RolloutOperator):
     name = "convolution"
 
     def __init__(self, batch_size=4, windows_at_once=None):
-        super().__init__(batch_size, windows_at_once, "cpu")
+        super().__init__(batch_size=batch_size, windows_at_once=windows_at_once, device="cpu")
 
     def build(self, grid, num_channels):
         return nn.Conv2d(num_channels, num_channels, 3, padding=1)

@@ -8,8 +8,7 @@ import torch
 from grids import noise, on_box, on_sphere
 
 from smore.errors import DataError
-from smore_paper.baselines import SFNO
-from smore_paper.baselines.sfno import HarmonicLayer, Harmonics, latitude_weights
+from smore_paper.baselines.sfno import SFNO, HarmonicLayer, Harmonics, latitude_weights
 from smore_paper.datasets.shallow_water.sphere import Sphere
 
 MODES, ROWS = 6, 16

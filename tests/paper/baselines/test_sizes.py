@@ -7,7 +7,7 @@ import pytest
 from grids import noise, on_box, on_sphere
 
 from smore.errors import SettingsError
-from smore_paper.baselines import BASELINE_SIZES, paper_operator
+from smore_paper.baselines.sizes import BASELINE_SIZES, paper_operator
 
 NUM_CHANNELS = {"wave": 2, "navier-stokes": 1, "shallow-water": 2}
 

@@ -1,6 +1,5 @@
-"""`smore sparse` as a user meets it: a table, a file of rows, a picture."""
+"""`smore sparse` as a user meets it: a table, a picture."""
 
-import csv
 import json
 
 import pytest
@@ -59,7 +58,7 @@ def test_people_get_a_row_per_fraction(folder):
     assert "paper:" not in printed
 
 
-def test_a_benchmark_model_stands_beside_the_paper(folder, monkeypatch, tmp_path):
+def test_a_benchmark_model_stands_beside_the_paper(folder, monkeypatch):
     """Any koopman model scored on the Wave benchmark is compared with wave-koopman."""
 
     class Benchmark:
@@ -68,30 +67,11 @@ def test_a_benchmark_model_stands_beside_the_paper(folder, monkeypatch, tmp_path
 
     monkeypatch.setattr("smore_paper.cli.sparse.load_benchmark", lambda name: Benchmark)
     asked = (folder / "waves.smore", "--dataset", "wave", "--visible", "1,0.5", "--masks", 1)
-    printed = run(*asked, "--results", tmp_path / "sparse.csv")
+    printed = run(*asked)
     assert "0.000201" in printed
     assert "paper: wave-koopman, with c_S = 0 at 2%, 1%" in printed
-    with (tmp_path / "sparse.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["paper_full_mse"]) for row in rows] == [2.01e-4, 2.05e-4]
-    assert {row["model"] for row in rows} == {"wave-koopman"}
-    assert {row["dataset"] for row in rows} == {"wave"}
-
-
-def test_rows_of_several_runs_share_a_file(folder, tmp_path):
-    asked = (folder / "waves.smore", folder / "test.nc", "--visible", "0.5", "--masks", 2)
-    for method in ("posterior", "least-squares"):
-        run(*asked, "--method", method, "--results", tmp_path / "rows.csv")
-    with (tmp_path / "rows.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["method"] for row in rows] == ["posterior", "least-squares"]
-    for row in rows:
-        per_mask = [float(error) for error in row["full_mse_per_mask"].split()]
-        assert len(per_mask) == 2
-        assert float(row["full_mse"]) == pytest.approx(sum(per_mask) / 2)
-        assert row["seed"] == "0"
-        assert row["commit"]
-        assert row["machine"]
+    levels = json.loads(run(*asked, "--json"))["levels"]
+    assert [level["paper_full_mse"] for level in levels] == [2.01e-4, 2.05e-4]
 
 
 def test_a_picture_is_drawn(folder, tmp_path):

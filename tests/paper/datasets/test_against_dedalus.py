@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from smore_paper.datasets.shallow_water import ShallowWaterEquations, Sphere
 from smore_paper.datasets.shallow_water.earth import GRAVITY, MEAN_DEPTH, METRE, ROTATION, SECOND
+from smore_paper.datasets.shallow_water.equations import ShallowWaterEquations
 from smore_paper.datasets.shallow_water.galewsky import initial_state
+from smore_paper.datasets.shallow_water.sphere import Sphere
 
 HOURS = 6
 STEP = 1 / 60

@@ -10,7 +10,7 @@ import xarray as xr
 
 from smore.errors import DataError, SettingsError
 from smore.runtime.cache_folder import default_root
-from smore_paper.datasets import BENCHMARKS, CATALOGUE, generate, load, make_options, resolve
+from smore_paper.datasets import BENCHMARKS, CATALOGUE, load, resolve
 
 SMALL = {
     "wave": {"resolution": 8, "num_train": 3, "num_test": 2, "snapshots": 4},
@@ -36,8 +36,7 @@ SMALL |= {f"{name}-literal": options for name, options in SMALL.items()}
 
 
 def make(name, folder, **changes):
-    options = {key: changes.pop(key) for key in ("workers", "progress") if key in changes}
-    return generate(name, make_options(name, **SMALL[name] | changes), cache=folder, **options)
+    return load(name, cache=folder, **SMALL[name] | changes)
 
 
 def contents(benchmark):
@@ -92,7 +91,7 @@ def test_files_say_what_they_hold(name, tmp_path):
 )
 def test_defaults_are_the_papers(name, train, test, grid):
     """Sequences and grids of section 2 of the paper's facts, without simulating them."""
-    options = make_options(name)
+    options = CATALOGUE[name].options()
     pieces = getattr(options, "sequences_per_trajectory", None) or options.keep_last // 20
     assert (options.num_train * pieces, options.num_test * pieces) == (train, test)
     assert options.snapshots == 20
@@ -230,8 +229,3 @@ def test_an_unknown_or_bad_option_is_answered_in_one_line():
     with pytest.raises(SettingsError, match=r"'navier-stokes'.*viscosity.*-1.*colour") as caught:
         load("ns", viscosity=-1.0, colour="red")
     assert "\n" not in str(caught.value)
-
-
-def test_options_of_another_benchmark_are_refused(tmp_path):
-    with pytest.raises(SettingsError, match="takes NavierStokesOptions, got WaveOptions"):
-        generate("ns", make_options("wave"), cache=tmp_path)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from smore_paper.datasets import NavierStokesOptions
 from smore_paper.datasets.ensemble import Ensemble
-from smore_paper.datasets.navier_stokes import (
+from smore_paper.datasets.navier_stokes.benchmark import (
     LiteralNavierStokesOptions,
-    VorticityEquation,
+    NavierStokesOptions,
+    gaussian_random_field,
     simulate,
 )
-from smore_paper.datasets.navier_stokes.benchmark import gaussian_random_field
+from smore_paper.datasets.navier_stokes.vorticity import VorticityEquation
 
 
 @pytest.mark.parametrize("length", [1.0, 2.0])

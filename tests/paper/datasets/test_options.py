@@ -3,7 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from smore_paper.datasets import NavierStokesOptions, ShallowWaterOptions, WaveOptions
+from smore_paper.datasets.navier_stokes.benchmark import NavierStokesOptions
+from smore_paper.datasets.shallow_water.benchmark import ShallowWaterOptions
+from smore_paper.datasets.wave import WaveOptions
 
 
 @pytest.mark.parametrize(

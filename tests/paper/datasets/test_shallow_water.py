@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from smore_paper.datasets import ShallowWaterOptions
 from smore_paper.datasets.ensemble import Ensemble
-from smore_paper.datasets.shallow_water import (
+from smore_paper.datasets.shallow_water.benchmark import (
     LiteralShallowWaterOptions,
-    ShallowWaterEquations,
-    Sphere,
+    ShallowWaterOptions,
+    damping,
     simulate,
 )
-from smore_paper.datasets.shallow_water.benchmark import damping
 from smore_paper.datasets.shallow_water.earth import GRAVITY, METRE, ROTATION, SECOND
+from smore_paper.datasets.shallow_water.equations import ShallowWaterEquations
 from smore_paper.datasets.shallow_water.galewsky import initial_state, jet
+from smore_paper.datasets.shallow_water.sphere import Sphere
 
 METRE_PER_SECOND = METRE / SECOND
 TEN_MINUTES = 1 / 6

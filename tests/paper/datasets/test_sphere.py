@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smore_paper.datasets.shallow_water import Sphere
+from smore_paper.datasets.shallow_water.sphere import Sphere
 
 
 @pytest.fixture(scope="module")

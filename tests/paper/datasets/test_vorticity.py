@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 
-from smore_paper.datasets.navier_stokes import VorticityEquation
 from smore_paper.datasets.navier_stokes.benchmark import gaussian_random_field
+from smore_paper.datasets.navier_stokes.vorticity import VorticityEquation
 
 RESOLUTION = 32
 VISCOSITY = 1e-3

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from smore.waves import solution
-from smore_paper.datasets import WaveOptions
 from smore_paper.datasets.ensemble import Ensemble
-from smore_paper.datasets.wave import LiteralWaveOptions, simulate
+from smore_paper.datasets.wave import LiteralWaveOptions, WaveOptions, simulate
 
 PULSE = {"amplitude": 3.0, "center": (0.7, -0.2), "width": 0.27}
 SPEED = 1 / 16

@@ -1,18 +1,18 @@
 """The largest grids, on grids of a second: who gets which data, and what rows and page say."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from smore.errors import DataError, SettingsError
-from smore_paper.baselines import FNO
+from smore_paper.baselines.fno import FNO
 from smore_paper.cli import reproduce
 from smore_paper.measuring.bounded_process import Measured
 from smore_paper.measuring.textbook import decode_snapshots
-from smore_paper.page import page_text
+from smore_paper.page.whole import page_text
 from smore_paper.tables.capacity import baseline_updates, streamed_fit
 from smore_paper.tables.capacity import measure as capacity
 from smore_paper.tables.capacity.draw import capacity_figure, draw_capacity
@@ -199,7 +199,7 @@ def test_what_cannot_be_meant_is_refused(arguments, message, tmp_path):
 def test_bars_are_the_largest_grids(tmp_path):
     assert draw_capacity(tmp_path) == []
     fno = baseline_capacity("fno", 2000 * MEGABYTE, lambda _: None)
-    figure = capacity_figure({"fno": fno.to_dict(), "smore-lrlq": _large(fno).to_dict()})
+    figure = capacity_figure({"fno": asdict(fno), "smore-lrlq": asdict(_large(fno))})
     bars = {
         (round(bar.get_y() + bar.get_height() / 2, 2), bar.get_width())
         for bar in figure.axes[0].patches

@@ -13,7 +13,7 @@ import pytest
 from smore.errors import DataError, DivergenceError, SettingsError
 from smore_paper.results import append_row
 from smore_paper.tables import ledger as reproduction
-from smore_paper.tables.ledger import Ledger, Run, locked, read_rows, work_through
+from smore_paper.tables.ledger import Ledger, Run, read_rows, work_through
 
 
 def runs(count=4):
@@ -102,10 +102,7 @@ def _work(folder, log, start):
     work_through(Ledger(folder, "t", ["error"]), runs(20), measure, lambda _: None)
 
 
-@pytest.mark.parametrize("with_fcntl", [True, False])
-def test_processes_never_do_a_run_twice(tmp_path, monkeypatch, with_fcntl):
-    if not with_fcntl:
-        monkeypatch.setattr(reproduction, "fcntl", None)
+def test_processes_never_do_a_run_twice(tmp_path):
     context = multiprocessing.get_context("fork")
     start, log = context.Event(), tmp_path / "log"
     workers = [context.Process(target=_work, args=(tmp_path, log, start)) for _ in range(3)]
@@ -264,14 +261,3 @@ def test_cells_come_back_as_they_were_written(tmp_path):
     (found,) = read_rows(tmp_path / "t.csv")
     expected = {"commit": "1e5", "machine": "here", "command": "smore", "large": float("inf")}
     assert found == row | expected
-
-
-def test_a_lock_that_was_left_behind_is_broken(tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduction, "fcntl", None)
-    lock = tmp_path / "lock"
-    lock.touch()
-    long_ago = time.time() - 2 * reproduction.STALE_SECONDS
-    os.utime(lock, (long_ago, long_ago))
-    with locked(lock):
-        assert lock.exists()
-    assert not lock.exists()

@@ -12,14 +12,12 @@ from smore import SMORE
 from smore.errors import DivergenceError
 from smore.settings import Settings
 from smore_paper.cli import reproduce
-from smore_paper.page import page_text
+from smore_paper.page.whole import page_text
 from smore_paper.tables.ledger import read_rows, work_through
 from smore_paper.tables.pointwise import measure as pointwise_table
 from smore_paper.tables.pointwise.measure import (
     POINTWISE_CLAIMS,
     TrainedAlone,
-    pointwise_ledger,
-    pointwise_measure,
     pointwise_runs,
     train_alone,
 )
@@ -103,8 +101,8 @@ def test_forecasts_that_overflow_are_an_infinite_error(monkeypatch):
 def test_rows_have_the_paper_beside_them(alone, tmp_path):
     asked = alone(trained(2 * 10**8, 50.04, 3e-3), trained(10**7, 100.0, 4e-3, "diverged"))
     runs = pointwise_runs(1)[:2]
-    ledger = pointwise_ledger(tmp_path)
-    whole, chunked = work_through(ledger, runs, pointwise_measure(9), lambda _: None)
+    ledger, measure = pointwise_table.pointwise_table(tmp_path, 9)
+    whole, chunked = work_through(ledger, runs, measure, lambda _: None)
     assert [(each.chunk_size, each.epochs, each.recipe) for each in asked] == [
         (4096, 9, "paper"),
         (64, 9, "paper"),

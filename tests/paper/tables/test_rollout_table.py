@@ -7,15 +7,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 import typer
 from typer.testing import CliRunner
 
 from smore import SMORE, Trajectories
 from smore.errors import DataError, DivergenceError, SettingsError
-from smore_paper.baselines import CNO, FNO, SFNO, Baseline, Transolver
-from smore_paper.baselines.dino import DINo
+from smore_paper.baselines.base import Baseline
+from smore_paper.baselines.cno import CNO
+from smore_paper.baselines.fno import FNO
 from smore_paper.baselines.operator_inference import OperatorInference
 from smore_paper.baselines.pod_dmd import PODDMD
+from smore_paper.baselines.sfno import SFNO
+from smore_paper.baselines.transolver import Transolver
 from smore_paper.cli import reproduce
 from smore_paper.tables.ledger import Run, work_through
 from smore_paper.tables.rollout import measure as rollout_table
@@ -35,8 +39,6 @@ from smore_paper.tables.rollout.measure import (
     paper_claim,
     paper_parameters,
     paper_preset,
-    rollout_ledger,
-    rollout_measure,
     rollout_runs,
 )
 from smore_paper.tables.selection import SELECTED_ON, SELECTIONS
@@ -56,9 +58,9 @@ class Persistence(Baseline):
     name = "persistence"
     num_parameters = 7
 
-    def _train(self, train, select_on, seed, budget, progress):
-        self.train, self.budget, self.seed = train, budget, seed
-        self.select_on = select_on
+    def _train(self, training):
+        self.train, self.budget, self.seed = training.data, training.budget, training.seed
+        self.select_on = training.select_on
         return 3, "cpu"
 
     def _rollout(self, first, num_steps):
@@ -88,8 +90,8 @@ def small(monkeypatch):
 
 
 def row_of(folder, run, limits=Limits()):  # noqa: B008 - frozen
-    ledger = rollout_ledger(folder)
-    (row,) = work_through(ledger, [run], rollout_measure(ledger, limits), lambda _: None)
+    ledger, measure = rollout_table.rollout_table(folder, limits)
+    (row,) = work_through(ledger, [run], measure, lambda _: None)
     return row
 
 
@@ -131,7 +133,6 @@ def test_what_gets_the_time_of_others_comes_after_them(limits, expected):
         ("fno", (FNO, FNO, SFNO)),
         ("cno", (CNO,) * 3),
         ("transolver", (Transolver,) * 3),
-        ("dino", (DINo,) * 3),
         ("pod-dmd", (PODDMD,) * 3),
         ("opinf", (OperatorInference,) * 3),
     ],
@@ -168,6 +169,7 @@ def fast_rows(koopman, lrlq, dataset="wave", seed=0):
 
 FNO_RUN = Run("rollout", "wave", "fno", "baseline", 0)
 PAPER_RUN = Run("rollout", "wave", "smore-lrlq", "paper", 0)
+DINO_RUN = Run("rollout", "wave", "dino", "baseline", 0)
 
 
 @pytest.mark.parametrize(
@@ -283,9 +285,7 @@ def given_to(monkeypatch, tmp_path, model, recipe, selection):
         return fit(self, data, select_on=select_on, **options | {"progress": False})
 
     monkeypatch.setattr(SMORE, "fit", spy)
-    own = Persistence() if model == "fno" else DINo(paper_preset("wave", "dino").settings)
-    if model == "dino":
-        own.settings = own.settings.replace(**{**SMALL, "dynamics_hidden_dim": 6})
+    own = Persistence()
     monkeypatch.setattr(rollout_table, "make_baseline", lambda dataset, model: own)
     (run,) = rollout_runs(["wave"], [model], [recipe], 1, Limits(1.0, 2), selection)
     row = row_of(tmp_path, run, Limits(1.0, 2))
@@ -322,7 +322,7 @@ def test_the_texts_data_have_the_models_and_claims_of_their_benchmark(name):
     for model in LABELS:
         assert paper_claim(literal, model) == paper_claim(name, model)
         assert paper_parameters(literal, model) == paper_parameters(name, model)
-        if model not in ("smore-koopman", "smore-lrlq"):
+        if model not in ("smore-koopman", "smore-lrlq", "dino"):
             ours, theirs = make_baseline(literal, model), make_baseline(name, model)
             assert type(ours) is type(theirs)
             assert getattr(ours, "rank", 0) == getattr(theirs, "rank", 0)
@@ -387,10 +387,40 @@ def test_epochs_of_the_papers_recipe_are_what_time_allows(monkeypatch, tmp_path)
         row_of(tmp_path, Run("rollout", "wave", "smore-lrlq", "paper", seed), limits)
     assert asked[0] in (58, 59, 60)  # to prepare the data takes time, too
     assert asked[1:] == [7, 5000, 1]
+    row_of(tmp_path, DINO_RUN, Limits(1.0, 7))
+    assert asked[4:] == [7]
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_training_that_diverges_is_scored_by_its_last_good_state(monkeypatch, tmp_path):
+def test_dino_is_smore_with_an_mlp_and_the_papers_recipe(monkeypatch, tmp_path):
+    """The same weights as a fit by hand, scored after the paper's own fit of initial states."""
+    seen, fit = {}, SMORE.fit
+
+    def spy(self, data, **options):
+        seen.update(model=self)
+        return fit(self, data, **options, progress=False)
+
+    monkeypatch.setattr(SMORE, "fit", spy)
+    monkeypatch.setattr(rollout_table, "seconds_per_epoch", lambda prepared, device: 1.0)
+    row = row_of(tmp_path, DINO_RUN, Limits(1.0, 3))
+    settings = paper_preset("wave", "dino").settings.replace(**SMALL)
+    assert (settings.dynamics, settings.dynamics_hidden_dim) == ("mlp", 146)
+    rest, held_out = TRAIN.leading(10).split(0.1, 0)
+    by_hand = SMORE.from_settings(settings.replace(recipe="paper", epochs=3))
+    fit(by_hand, rest, select_on=held_out, progress=False)
+    ours, theirs = seen["model"].surrogate_, by_hand.surrogate_
+    for one, other in ((ours.decoder, theirs.decoder), (ours.dynamics, theirs.dynamics)):
+        assert all(map(torch.equal, one.parameters(), other.parameters()))
+    scores = by_hand.evaluate(TEST, method="adam")
+    assert row["full_mse"] == pytest.approx(scores.full_mse, rel=1e-6)
+    assert (row["epochs"], row["paper_parameters"]) == (3, 126_928)
+    # The paper counts the d·h weights of the first layer that it holds at zero.
+    assert row["parameters"] == by_hand.num_parameters + 2 * 2 * NUM_MODES
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("which", ["paper", "dino"])
+def test_a_training_that_diverges_is_scored_by_its_last_good_state(monkeypatch, tmp_path, which):
     fit = SMORE.fit
 
     def diverge(self, data, **options):
@@ -398,7 +428,9 @@ def test_a_training_that_diverges_is_scored_by_its_last_good_state(monkeypatch, 
         raise DivergenceError("diverged in epoch 2", part="loss", epoch=2)
 
     monkeypatch.setattr(SMORE, "fit", diverge)
-    row = row_of(tmp_path, PAPER_RUN, Limits(epochs=2))
+    monkeypatch.setattr(rollout_table, "seconds_per_epoch", lambda prepared, device: 1.0)
+    run, limits = (PAPER_RUN, Limits(epochs=2)) if which == "paper" else (DINO_RUN, Limits(1.0, 2))
+    row = row_of(tmp_path, run, limits)
     assert row["status"] == "done"
     assert row["remark"].startswith("diverged in epoch 2")
     assert row["full_mse"] > 0
@@ -545,8 +577,7 @@ def test_nothing_is_drawn_without_results(tmp_path):
 
 def test_models_that_are_kept_are_those_of_the_rows(tmp_path):
     run = Run("rollout", "wave", "smore-koopman", "fast", 0)
-    ledger = rollout_ledger(tmp_path)
-    measure = rollout_measure(ledger, Limits(), tmp_path)
+    ledger, measure = rollout_table.rollout_table(tmp_path, Limits(), tmp_path)
     (row,) = work_through(ledger, [run], measure, lambda _: None)
     kept = SMORE.load(tmp_path / f"{run.key}.smore")
     assert kept.evaluate(TEST).full_mse == pytest.approx(row["full_mse"], rel=1e-5)

@@ -5,9 +5,9 @@ import pytest
 
 from smore import Trajectories
 from smore.errors import DivergenceError
-from smore_paper.tables.kept_snapshot import fields_beside_truth
+from smore_paper.tables.kept_snapshot import fields_beside_truth, forecast_snapshot
 from smore_paper.tables.sparse.draw_fields import draw_sparse_fields, sparse_fields_figure
-from smore_paper.tables.sparse.measure import panel_sensors, snapshot_from, sparse_fields_path
+from smore_paper.tables.sparse.measure import panel_sensors, sparse_fields_path
 from waves import planted, trajectories
 
 
@@ -24,7 +24,7 @@ def truth():
 def test_the_forecast_is_that_of_snapshot_fifteen_from_the_points_seen(model, truth):
     sensors = panel_sensors(truth)
     assert len(sensors) == 15  # more than the eight latents
-    forecast = snapshot_from(model, truth, sensors)
+    forecast = forecast_snapshot(model, truth, "posterior", sensors)
     assert forecast == pytest.approx(truth.sequences[0].fields[14], abs=1e-4)
 
 
@@ -33,7 +33,8 @@ def test_a_forecast_that_overflows_has_no_values(model, truth, monkeypatch):
         raise DivergenceError("the forecast overflows", part="forecast")
 
     monkeypatch.setattr("smore_paper.tables.kept_snapshot.advance", overflow)
-    assert np.isnan(snapshot_from(model, truth, panel_sensors(truth))).all()
+    kept = forecast_snapshot(model, truth, "posterior", panel_sensors(truth))
+    assert np.isnan(kept).all()
 
 
 def test_panels_are_truth_forecast_and_error_with_the_points_seen(truth):

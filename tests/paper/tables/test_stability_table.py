@@ -18,8 +18,6 @@ from smore_paper.tables.stability import measure as stability_table
 from smore_paper.tables.stability.measure import (
     CONFIGURATIONS,
     configured,
-    stability_ledger,
-    stability_measure,
     stability_run,
     stability_runs,
 )
@@ -49,8 +47,7 @@ def measured(monkeypatch, tmp_path):
     def row(run, epochs, **changes):
         settings = SMALL.replace(**changes)
         monkeypatch.setattr(stability_table, "configured", lambda *_: settings)
-        ledger = stability_ledger(tmp_path)
-        measure = stability_measure(ledger, epochs)
+        ledger, measure = stability_table.stability_table(tmp_path, epochs)
         (found,) = work_through(ledger, [run], measure, lambda _: None)
         return found
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
+from smore.data.fields.fill_values import unusable
 from smore.errors import DataError
 
 if TYPE_CHECKING:
@@ -57,14 +57,9 @@ class LazyFields(ABC):
         Points at which nothing was ever observed may be left out.
         """
 
+    @abstractmethod
     def load(self) -> Observed:
         """Everything, in memory."""
-        parts = list(self.parts())
-        fields = np.concatenate([values for values, _ in parts], axis=-1)
-        if all(observed is None for _, observed in parts):
-            return fields, None
-        masks = [np.ones(u.shape, bool) if seen is None else seen for u, seen in parts]
-        return fields, np.concatenate(masks, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,15 +205,6 @@ class FileFields(LazyFields):
             index = np.flatnonzero(index)
         return replace(self, index=index if self.index is None else self.index[index])
 
-    def read(self, times: slice, points: slice) -> NDArray:
-        """(times, channels, points) of some snapshots and points, as they are in the file."""
-        numbers = range(self.shape[2])[points] if self.index is None else self.index[points]
-        rows = slice(min(numbers) // self.file.row, max(numbers) // self.file.row + 1)
-        when = slice(self.first + times.start, self.first + times.stop)
-        which = slice(self.sequence, self.sequence + 1)
-        values = self.file.read(which, when, self.order, rows)[0]
-        return values[..., _positions(numbers, rows.start * self.file.row)]
-
     def as_dask(self) -> Array:
         """(times, channels, points), to be read when it is asked for."""
         import dask.array as da
@@ -228,47 +214,21 @@ class FileFields(LazyFields):
         return together if self.index is None else together[..., self.index]
 
     def parts(self) -> Iterator[Observed]:
-        for points in self._pieces():
-            values = self.read(slice(0, self.shape[0]), points)
-            if certainly_values(values):
-                yield values, None
-                continue
-            if (marked := fill_values(values)).any():
-                raise DataError(self._told(values, marked, points, REPLACING))
-            finite = np.isfinite(values)
-            if finite.all():
-                yield values, None
-                continue
-            if self.missing == "refuse" or np.isinf(values).any():
-                remedy = f"correct the data, or {MASKING}"
-                raise DataError(self._told(values, ~finite, points, remedy))
-            yield np.where(finite, values, 0), finite
+        yield self.load()  # who works on many values has copied them to a scratch file
 
-    def _pieces(self) -> Iterator[slice]:
-        """Points whose snapshots are read together: whole rows, or all if there is a choice."""
-        num_times, num_channels, num_points = self.shape
-        if self.index is not None:
-            yield slice(0, num_points)
-            return
-        row = self.file.row
-        most = max(PIECE_BYTES // (self.dtype.itemsize * num_times * num_channels * row), 1)
-        for start in range(0, num_points, most * row):
-            yield slice(start, min(start + most * row, num_points))
-
-    def _told(self, values: NDArray, bad: NDArray[np.bool_], points: slice, remedy: str) -> str:
-        time, channel, point = np.argwhere(bad)[0]
-        return (
-            f"fields must be finite values, sequence {self.number} is "
-            f"{values[time, channel, point]:g} at time index {self.first + time}, channel "
-            f"{channel}, point {points.start + point}; {remedy}"
-        )
-
-
-def _positions(numbers: range | NDArray, start: int) -> slice | NDArray:
-    """Where points are among those from `start` on; a slice where they are side by side."""
-    if isinstance(numbers, range):
-        return slice(numbers[0] - start, numbers[-1] + 1 - start)
-    return numbers - start
+    def load(self) -> Observed:
+        values = np.empty(self.shape, self.dtype)
+        for slab in slabs([self]):
+            values[slab.times, :, slab.points] = slab.values[0]
+        if (bad := unusable(values, self.missing)) is not None:
+            time, channel, point = np.argwhere(bad.where)[0]
+            raise DataError(
+                f"fields must be finite values, sequence {self.number} is "
+                f"{values[time, channel, point]:g} at time index {self.first + time}, channel "
+                f"{channel}, point {point}; {bad.remedy}"
+            )
+        known = ~np.isnan(values)
+        return (values, None) if known.all() else (np.where(known, values, 0), known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,14 +323,3 @@ def file_fields(
     file = FileChannels(tuple(variables), dims, shape, dtype)
     order = tuple(range(len(variables)))
     return [FileFields(file, number, slice(0, shape[1]), order) for number in range(shape[0])]
-
-
-def fields_as_file(fields: NDArray) -> FileFields:
-    """Fields in memory as if they were not, for what comes together with fields in a file."""
-    import xarray as xr
-
-    names = ("time", "channel", "point")
-    whole = xr.Variable(names, fields)
-    variables = [whole.isel(channel=number) for number in range(fields.shape[1])]
-    shape = (1, fields.shape[0], fields.shape[2])
-    return file_fields(variables, (None, "time", "point"), shape, fields.dtype)[0]

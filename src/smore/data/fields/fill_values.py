@@ -5,6 +5,8 @@ Where a file declares its `_FillValue`, NaN is read in its place; any other woul
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,31 @@ REPLACING = (
     "that stands for 'no value' in many files: if it does here, replace it by NaN "
     f"(dataset.where(abs(dataset) < {_BELOW_ALL:g})) and {MASKING}; if not, use other units"
 )
+
+
+class Unusable(NamedTuple):
+    """Values that nobody can use.
+
+    Attributes:
+        where: of the shape of the values, which they are.
+        remedy: what to do about them.
+    """
+
+    where: NDArray[np.bool_]
+    remedy: str
+
+
+def unusable(values: NDArray[np.floating], missing: Literal["refuse", "mask"]) -> Unusable | None:
+    """What cannot be used of `values`, if anything: with "mask" NaN can, as not observed."""
+    if certainly_values(values):
+        return None
+    if (marked := fill_values(values)).any():
+        return Unusable(marked, REPLACING)
+    if (infinite := np.isinf(values)).any():
+        return Unusable(infinite, "correct the data")
+    if missing == "refuse" and (gone := np.isnan(values)).any():
+        return Unusable(gone, f"correct the data, or {MASKING}")
+    return None
 
 
 def certainly_values(array: NDArray[np.floating]) -> bool:

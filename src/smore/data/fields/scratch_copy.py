@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from smore.data.fields._column_sums import ColumnSums, point_keys
 from smore.data.fields.column_store import ColumnStore
 from smore.data.fields.file_fields import FileFields, Slab, slabs
-from smore.data.fields.fill_values import MASKING, REPLACING, certainly_values, fill_values
+from smore.data.fields.fill_values import unusable
 from smore.data.fields.scratch_fields import FieldStore, StoredFields
 from smore.data.mesh import Mesh
 from smore.data.trajectories import Trajectories
@@ -177,22 +177,17 @@ class _Copy:
         return None if seen.all() else seen
 
     def _require_finite(self, column: int, points: NDArray, values: NDArray) -> None:
-        if certainly_values(values):
+        bad = unusable(values, "refuse")
+        if bad is None:
             return
-        marked = fill_values(values)
-        bad = marked | ~np.isfinite(values)
-        if not bad.any():
-            return
-        row, place = np.argwhere(bad)[0]
+        row, place = np.argwhere(bad.where)[0]
         if self.masked and np.isnan(values[row, place]):
             self._refuse_gap(column + row, points[place])
-        remedy = REPLACING if marked[row, place] else "correct the data"
-        if np.isnan(values[row, place]):
-            remedy += f", or {MASKING}"
         name = self.trajectories.channels[self.names[column + row].channel].name
         raise DataError(
             f"'{name}' must be a finite value, is {values[row, place]:g} "
-            f"{self._told(column + row, points[place])}; at least {bad.sum()} such values; {remedy}"
+            f"{self._told(column + row, points[place])}; at least {bad.where.sum()} such values; "
+            f"{bad.remedy}"
         )
 
     def _require_missing(self, column: int, points: NDArray, values: NDArray) -> None:

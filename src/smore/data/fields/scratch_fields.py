@@ -101,7 +101,7 @@ class StoredFields(LazyFields):
             yield values.reshape(*self.index.shape, -1), None
 
     def load(self) -> Observed:
-        fields, _ = super().load()
+        fields = np.concatenate([values for values, _ in self.parts()], axis=-1)
         if self.store.seen is None:
             return fields, None
         everywhere = np.zeros(self.shape, self.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.data.mesh import POINT, Mesh, shared_meshes
-from smore.data.quadrature import default_weights, scattered_mesh
+from smore.data.quadrature import default_cells, scattered_mesh
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import SPHERE_NAMES, SPHERE_UNITS, Channel, Clock, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories
@@ -181,7 +181,9 @@ def _mesh(coords: NDArray, weights: NDArray | None, space: Space, number: int) -
     if weights is None and space.dim > 1:
         return scattered_mesh(coords, space.geometry)
     if weights is None:  # points on a line have cells
-        weights = default_weights(coords, (POINT,), (len(coords),), ((POINT,),), space.geometry)
+        ((_, weights),) = default_cells(
+            (coords[:, 0],), (POINT,), (len(coords),), ((POINT,),), space.geometry
+        )
     require_real(weights.dtype, "weights")
     if weights.shape != (len(coords),):
         raise DataError(

@@ -38,10 +38,12 @@ def read_datasets(
                 f"expected an xarray Dataset or a list of them, got {type(dataset).__name__}; name "
                 "a single array and make it one: array.to_dataset(name='u')"
             )
+    layouts = [find_layout(each, channels, geometry, coordinate_names) for each in datasets]
+    named = zip(datasets, layouts, strict=True)
+    chunked = any(each[name].chunks for each, layout in named for name in layout.channels)
     parts: list[Trajectories] = []
-    for dataset in datasets:
-        layout = find_layout(dataset, channels, geometry, coordinate_names)
-        parts.append(_read(dataset, layout, parts[0].clock if parts else None, lazy))
+    for dataset, layout in zip(datasets, layouts, strict=True):
+        parts.append(_read(dataset, layout, parts[0].clock if parts else None, lazy or chunked))
     return validated(parts[0] if len(parts) == 1 else _joined(parts), missing)
 
 
@@ -86,8 +88,8 @@ def _fields(
 ) -> NDArray[np.floating] | list[FileFields]:
     """(times, channels, points) of every sequence.
 
-    In memory it is a view of the dataset where one channel allows it; variables that are dask
-    arrays stay where they are, and others if they shall.
+    In memory it is a view of the dataset where one channel allows it. Variables that are dask
+    arrays stay where they are, and others with them.
     """
     names = (layout.sequence, layout.time, *layout.space)
     dims = [name for name in names if name is not None]
@@ -95,7 +97,7 @@ def _fields(
     dtype = np.result_type(*(require_real(dataset[name].dtype, name) for name in layout.channels))
     variables = [dataset.variables[name] for name in layout.channels]
     shape = (num_sequences, num_times, *(dataset.sizes[name] for name in layout.space))
-    if lazy or any(variable.chunks is not None for variable in variables):
+    if lazy:
         return file_fields(variables, names, shape, dtype)
 
     def channel(variable: xr.Variable) -> NDArray[np.floating]:

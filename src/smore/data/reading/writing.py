@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import abc
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,8 @@ from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
 from smore.data.reading._layout import SEQUENCE, TIME_NAMES, WEIGHT_NAMES
 from smore.data.reading.datasets import TRAJECTORY
-from smore.data.space import SPHERE_NAMES, Channel
+from smore.data.sequence import Sequence
+from smore.data.space import SPHERE_NAMES, Channel, Clock, Space
 from smore.data.trajectories import Trajectories
 
 TIME = TIME_NAMES[0]
@@ -37,6 +39,30 @@ def to_dataset(trajectories: Trajectories) -> xr.Dataset:
             "coordinate_names": list(trajectories.space.names),
             "channel_names": [channel.name for channel in trajectories.channels],
         },
+    )
+
+
+def numbered_fields(
+    fields: NDArray[np.floating],
+    mesh: Mesh,
+    channels: abc.Sequence[Channel],
+    space: Space,
+    dimension: str,
+) -> xr.Dataset:
+    """Fields (n, channels, points) as forecasts are written, numbered from 1 along `dimension`."""
+    numbers = np.arange(1.0, 1 + len(fields))
+    return (
+        Trajectories(
+            sequences=(Sequence(numbers, fields.astype(np.float32), mesh),),
+            channels=tuple(channels),
+            space=space,
+            clock=Clock(),
+            groups=(0,),
+        )
+        .to_xarray()
+        .isel(sequence=0)
+        .rename(time=dimension)
+        .assign_coords({dimension: numbers.astype(int)})
     )
 
 
@@ -116,7 +142,7 @@ def _places(trajectories: Trajectories, meshes: list[Mesh]) -> Variables:
         attrs = _told({"units": units})
         if space.geometry == "sphere":
             attrs["standard_name"] = SPHERE_NAMES[column]
-        axes = [mesh.axis(column) for mesh in meshes]
+        axes = [mesh.axes[column] for mesh in meshes]
         variables[name] = _by_sequence(meshes[0].coordinate_dims[column], axes, attrs)
     if not all(_has_default_weights(mesh, trajectories) for mesh in meshes):
         weights = [mesh.weights.reshape(mesh.shape) for mesh in meshes]

@@ -8,8 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from smore.plotting import save_figure
-from smore_paper.tables.capacity.measure import PAPER_GRIDS, PAPER_MACHINE, SMORE_MODEL
-from smore_paper.tables.capacity.run import NAME
+from smore_paper.tables.capacity.measure import NAME, PAPER_GRIDS, PAPER_MACHINE, SMORE_MODEL
 from smore_paper.tables.ledger import Row, read_rows
 from smore_paper.tables.rollout.measure import LABELS
 

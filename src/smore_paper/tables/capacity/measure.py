@@ -8,13 +8,15 @@ rollouts of nine steps, the largest grids that the paper has for FNO and Transol
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import ByteSize, TypeAdapter, ValidationError
 
+from smore.errors import SettingsError
 from smore_paper.measuring.bounded_process import measured_within
 from smore_paper.measuring.generated import Generated
 from smore_paper.presets import preset_settings
@@ -26,8 +28,10 @@ from smore_paper.tables.capacity.baseline_updates import (
 )
 from smore_paper.tables.capacity.largest_grid import largest_grid
 from smore_paper.tables.capacity.streamed_fit import fit_generated
-from smore_paper.tables.rollout.measure import HORIZON
+from smore_paper.tables.ledger import Ledger, Row, Run, Say, Table
+from smore_paper.tables.rollout.measure import BASELINE, HORIZON
 
+NAME, DATASET, LARGEST = "capacity", "generated", "largest"
 SMORE_MODEL, SMORE_PRESET = "smore-lrlq", "ns-lrlq"
 SNAPSHOTS = 20
 SMORE_BOUND = 2 * 10**9  # bytes of resident memory, libraries included
@@ -48,7 +52,10 @@ HOW = {
 STARTS = {"transolver": (8, 12), "dino": (24, 40), "fno": (24, 40), "cno": (16, 24)}
 STEPS = {"cno": 8}  # which halves its grid three times
 
-Say = Callable[[str], None]
+# Grid and sequences: the paper's largest, and beyond.
+CASES = ((1714, 32), (4096, 4))
+# Of SMORE beside libraries, and of baselines with them.
+DEFAULT_MEMORY, DEFAULT_BOUND = "1GB", "4GB"
 
 
 @dataclass(frozen=True)
@@ -87,8 +94,70 @@ class Capacity:
     device: str
     threads: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+
+COLUMNS = tuple(column.name for column in fields(Capacity) if column.name != "model")
+
+
+def capacity_runs(
+    models: Sequence[str], cases: Sequence[tuple[int, int]], memory: str, bound: str
+) -> list[Run]:
+    """SMORE on every grid, if it is among the models, then a search for each baseline.
+
+    Args:
+        models: some of PAPER_GRIDS.
+        cases: grid and number of sequences.
+        memory: of SMORE beside libraries, such as 1GB.
+        bound: resident memory of a baseline, such as 4GB.
+
+    Raises:
+        SettingsError: what is no memory.
+    """
+    for text in (memory, bound):
+        parse_bytes(text)
+    smore = [
+        Run(NAME, DATASET, SMORE_MODEL, "paper", 0, _asked(grid, sequences, memory))
+        for grid, sequences in cases
+        if SMORE_MODEL in models
+    ]
+    search = _asked(LARGEST, BATCH, bound)
+    return smore + [
+        Run(NAME, DATASET, model, BASELINE, 0, search) for model in models if model != SMORE_MODEL
+    ]
+
+
+def _asked(grid: int | str, sequences: int, memory: str) -> Row:
+    return {"asked_grid": grid, "asked_sequences": sequences, "asked_memory": memory}
+
+
+def capacity_table(results: Path, scratch: Path | None, say: Say) -> Table:
+    """`results/capacity.csv`.
+
+    Args:
+        scratch: folder for generated data; by default that of smore's cache.
+        say: told about every grid that a search tries.
+    """
+
+    def measure(run: Run) -> Row:
+        asked = run.variant
+        grid, sequences, memory = (
+            asked[name] for name in ("asked_grid", "asked_sequences", "asked_memory")
+        )
+        if run.recipe == BASELINE:
+            found = baseline_capacity(run.model, parse_bytes(memory), say)
+        else:
+            found = smore_capacity(grid, sequences, memory, scratch)
+        values = {name: getattr(found, name) for name in COLUMNS}
+        return {n: round(v, 2) if isinstance(v, float) else v for n, v in values.items()}
+
+    return Ledger(results, NAME, COLUMNS), measure
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of `4GB`, `500MB` and the like."""
+    try:
+        return int(TypeAdapter(ByteSize).validate_python(text))
+    except ValidationError:
+        raise SettingsError(f"memory is told as 4GB or 500MB, got {text!r}") from None
 
 
 def smore_capacity(grid: int, sequences: int, memory: str, scratch: Path | None = None) -> Capacity:

@@ -16,16 +16,15 @@ import numpy as np
 import torch
 
 from smore.data import Trajectories
-from smore.errors import DivergenceError
 from smore.model import SMORE
 from smore.runtime import resolve_device
 from smore.settings import Settings
 from smore.training import assemble, prepare
 from smore.training import train as run_recipe
-from smore_paper import datasets
 from smore_paper.measuring.fresh_process import alone, memory_rise
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
-from smore_paper.tables.rollout.measure import HORIZON, paper_preset
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.resumable_fit import last_state_error
+from smore_paper.tables.rollout.measure import paper_preset, supervising_and_test
 from smore_paper.tables.selection import SELECTED_ON
 
 NAME = "pointwise"
@@ -103,13 +102,8 @@ def pointwise_runs(num_seeds: int) -> list[Run]:
     ]
 
 
-def pointwise_ledger(results: Path) -> Ledger:
-    """The rows in `results/pointwise.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def pointwise_measure(epochs: int) -> Measure:
-    """What measures a run of this table, each in a process of its own."""
+def pointwise_table(results: Path, epochs: int) -> Table:
+    """`results/pointwise.csv`, by trainings of so many epochs, each in a process of its own."""
 
     def measure(run: Run) -> Row:
         chunk = run.variant["chunk_size"]
@@ -134,28 +128,25 @@ def pointwise_measure(epochs: int) -> Measure:
         )
         return asdict(figures)
 
-    return measure
+    return Ledger(results, NAME, COLUMNS), measure
 
 
 def train_alone(settings: Settings) -> TrainedAlone:
     """Train and score; to be called in a fresh process."""
-    benchmark = datasets.load(DATASET)
-    train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
-    test = Trajectories.from_xarray(benchmark.test)
+    train, test = supervising_and_test(DATASET)
     device = resolve_device(settings.device)
     _warm_up(train, settings, device)
     prepared = prepare(train, test, settings, device)
     started = time.monotonic()
-    with memory_rise() as rise:
-        trained = run_recipe(prepared, device, show_progress=True)
+    trained, rise = memory_rise(lambda: run_recipe(prepared, device, show_progress=True))
     seconds = time.monotonic() - started
     model = SMORE.from_settings(settings)
     model.surrogate_ = assemble(prepared, trained, seconds)
     return TrainedAlone(
         trained.epochs_run,
         seconds,
-        rise.bytes,
-        _full_mse(model, test),
+        rise,
+        last_state_error(model, test),
         str(device),
         "" if trained.divergence is None else str(trained.divergence),
     )
@@ -167,10 +158,3 @@ def _warm_up(train: Trajectories, settings: Settings, device: torch.device) -> N
     few = train.select([0, 1]).at_points(some)
     prepared = prepare(few, few, settings.replace(epochs=1, chunk_size=None), device)
     run_recipe(prepared, device, show_progress=False)
-
-
-def _full_mse(model: SMORE, test: Trajectories) -> float | None:
-    try:
-        return model.evaluate(test, method="adam").full_mse
-    except DivergenceError:
-        return float("inf")

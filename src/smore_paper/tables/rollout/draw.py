@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from smore.data import Trajectories
-from smore.plotting import draw_field, save_figure
+from smore.plotting import directions, draw_field, save_figure
 from smore_paper import datasets
 from smore_paper.tables.kept_snapshot import SNAPSHOT
 from smore_paper.tables.ledger import Row, read_rows
@@ -174,7 +174,7 @@ def _error_limits(errors: Iterable[NDArray[np.floating]], span: float) -> tuple[
 
 def _panels(where: Trajectories, count: int) -> tuple[Figure, list[Axes], list[Axes]]:
     """A figure with `count` panels in bands of COLUMNS, and another panel below each."""
-    across, up = (1, 0) if where.space.geometry == "sphere" else (0, 1)
+    across, up = directions(where.space)
     extent = np.ptp(where.sequences[0].mesh.coords, axis=0)
     height = PANEL * float(extent[up] / extent[across])
     bands = math.ceil(count / COLUMNS)

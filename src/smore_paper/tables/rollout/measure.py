@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -28,19 +28,19 @@ from smore.settings import Settings
 from smore.training import checkpoint_files, prepare
 from smore_paper import datasets
 from smore_paper.baselines.base import Baseline
-from smore_paper.baselines.dino import DINo, seconds_per_epoch
 from smore_paper.baselines.operator_inference import OperatorInference
 from smore_paper.baselines.pod_dmd import PODDMD
 from smore_paper.baselines.sizes import BASELINE_SIZES, paper_operator
 from smore_paper.claims import ROLLOUT_CLAIMS, Claim
 from smore_paper.datasets.catalogue import ALIASES, benchmark_of
+from smore_paper.measuring.one_epoch import seconds_per_epoch
 from smore_paper.presets import PRESETS, Preset
 from smore_paper.tables.kept_snapshot import (
     fields_beside_truth,
     forecast_snapshot,
     snapshot_index,
 )
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.resumable_fit import resumable_fit
 from smore_paper.tables.selection import SELECTED_ON, Selection, divided, habit
 
@@ -53,6 +53,9 @@ RECIPES: tuple[Recipe, ...] = ("fast", "paper")
 BASELINE = "baseline"  # the recipe of everything else: its own
 
 SMORE_MODELS = ("smore-koopman", "smore-lrlq")
+# The paper's SMORE follows DINo (Yin et al., 2023) in everything but the dynamics, so DINo is SMORE
+# with an MLP for these and the paper's recipe, and nothing else.
+BY_SMORE = (*SMORE_MODELS, "dino")
 # One look at the data: no budget, and the first has no random numbers either.
 CLASSICAL = ("pod-dmd", "opinf")
 SEEDLESS = ("pod-dmd",)
@@ -205,25 +208,19 @@ def label(model: str, recipe: str) -> str:
     return LABELS[model] if recipe == BASELINE else f"{LABELS[model]}, {recipe}"
 
 
-def rollout_ledger(results: Path) -> Ledger:
-    """The rows in `results/rollout.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) -> Measure:
-    """What measures a run of this table; the forecast of one snapshot is kept beside the rows.
+def rollout_table(results: Path, limits: Limits, models: Path | None = None) -> Table:
+    """`results/rollout.csv`; the forecast of one snapshot is kept beside its rows.
 
     Args:
         models: folder to keep SMORE's models in, each as `KEY.smore`.
     """
+    ledger = Ledger(results, NAME, COLUMNS)
 
     def measure(run: Run) -> Row:
         minutes = budget_minutes(run, ledger.rows(), limits)
-        benchmark = datasets.load(run.dataset)
-        train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
-        test = Trajectories.from_xarray(benchmark.test)
+        train, test = supervising_and_test(run.dataset)
         allowed = Limits(minutes, limits.epochs)
-        if run.model in SMORE_MODELS:
+        if run.model in BY_SMORE:
             checkpoints = ledger.checkpoints(run)
             if minutes is not None:
                 _require_none(checkpoints, run)
@@ -232,11 +229,18 @@ def rollout_measure(ledger: Ledger, limits: Limits, models: Path | None = None) 
         else:
             trained = _baseline(run, train, test, allowed)
         if run.seed == 0 and not run.variant:  # figures show models by their habits
-            path = fields_path(ledger.path.parent, run.dataset, run.model, run.recipe)
+            path = fields_path(results, run.dataset, run.model, run.recipe)
             fields_beside_truth(test, trained.snapshot).save(path)
         return asdict(_figures(run, trained, minutes))
 
-    return measure
+    return ledger, measure
+
+
+def supervising_and_test(dataset: str) -> tuple[Trajectories, Trajectories]:
+    """Training sequences as far as they supervise, and whole test sequences."""
+    benchmark = datasets.load(dataset)
+    train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
+    return train, Trajectories.from_xarray(benchmark.test)
 
 
 def _require_none(checkpoints: Path, run: Run) -> None:
@@ -266,11 +270,11 @@ def _smore(
     models: Path | None,
     checkpoints: Path | None,
 ) -> Trained:
-    """SMORE in the paper's size; a training that diverges is scored by its last good state."""
-    settings = paper_preset(run.dataset, run.model).settings
-    settings = settings.replace(recipe=run.recipe, seed=run.seed)
+    """SMORE or DINo in the paper's size; one that diverges is scored by its last good state."""
+    recipe = "fast" if run.recipe == "fast" else "paper"
+    settings = paper_preset(run.dataset, run.model).settings.replace(recipe=recipe, seed=run.seed)
     train, selects = _divided(run, train, test)
-    if run.recipe == "paper":
+    if recipe == "paper":
         if selects is None:
             settings = settings.replace(validation_fraction=0.0)
         settings = settings.replace(epochs=_epochs(settings, train, selects, limits))
@@ -278,16 +282,15 @@ def _smore(
     divergence = resumable_fit(model, train, select_on=selects, checkpoints=checkpoints)
     if divergence is not None:
         warnings.warn(str(divergence), RuntimeWarning, stacklevel=2)
-    if models is not None:
+    if models is not None and run.model in SMORE_MODELS:
         model.save(models / f"{run.key}.smore")
-    method: FitMethod = "adam" if run.recipe == "paper" else "posterior"
-    first = model.surrogate_.aligned(test).select([0])
+    method: FitMethod = "adam" if recipe == "paper" else "posterior"
     description = model.surrogate_.description
     assert description.settings.hidden_dim is not None
     fixed_at_zero = description.coordinate_map.decoder_dim * description.settings.hidden_dim
     return Trained(
         evaluation=model.evaluate(test, method=method),
-        snapshot=forecast_snapshot(model, first, first.sequences[0], method),
+        snapshot=forecast_snapshot(model, model.surrogate_.aligned(test), method),
         parameters=model.num_parameters + fixed_at_zero,
         epochs=description.training.epochs_run,
         seconds=description.training.seconds,
@@ -327,8 +330,6 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
     seconds = None if limits.minutes is None else 60 * limits.minutes
     epochs = 1 if run.model in CLASSICAL else limits.epochs
     given, selects = _divided(run, train, test)
-    if isinstance(baseline, DINo) and selects is None:
-        baseline.settings = baseline.settings.replace(validation_fraction=0.0)
     baseline.fit(
         given, seed=run.seed, seconds=seconds, epochs=epochs, select_on=selects, progress=True
     )
@@ -354,13 +355,10 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
 def make_baseline(dataset: str, model: str) -> Baseline:
     """The untrained baseline in the size that it has on this benchmark."""
     dataset = benchmark_of(dataset)
-    classes: dict[str, Callable[[str], Baseline]] = {
-        "dino": DINo.for_dataset,
-        "pod-dmd": PODDMD.for_dataset,
-        "opinf": OperatorInference.for_dataset,
-    }
-    if model in classes:
-        return classes[model](dataset)
+    if model == "pod-dmd":
+        return PODDMD.for_dataset(dataset)
+    if model == "opinf":
+        return OperatorInference.for_dataset(dataset)
     return paper_operator(_operator(dataset, model), dataset)
 
 
@@ -383,7 +381,7 @@ def paper_parameters(dataset: str, model: str) -> int | None:
     """The paper's count, None for methods that it does not have."""
     if model in CLASSICAL:
         return None
-    if model == "dino" or model in SMORE_MODELS:
+    if model in BY_SMORE:
         return paper_preset(dataset, model).paper_parameters
     dataset = benchmark_of(dataset)
     return BASELINE_SIZES[_operator(dataset, model), dataset].paper_parameters
@@ -397,14 +395,11 @@ def _operator(dataset: str, model: str) -> str:
 def _figures(run: Run, trained: Trained, minutes: float | None) -> Figures:
     evaluation, claim = trained.evaluation, paper_claim(run.dataset, run.model)
     full, claimed = evaluation.full_mse, None if claim is None else claim.full_mse
+    windows = ("in_horizon_mse", "extrapolation_mse", "full_mse")
     return Figures(
-        in_horizon_mse=evaluation.in_horizon_mse,
-        extrapolation_mse=evaluation.extrapolation_mse,
-        full_mse=full,
+        **{window: getattr(evaluation, window) for window in windows},
+        **{f"paper_{window}": getattr(claim, window, None) for window in windows},
         per_step_mse=" ".join(map(str, evaluation.per_step_mse)),
-        paper_in_horizon_mse=None if claim is None else claim.in_horizon_mse,
-        paper_extrapolation_mse=None if claim is None else claim.extrapolation_mse,
-        paper_full_mse=claimed,
         ratio=None if full is None or claimed is None else full / claimed,
         parameters=trained.parameters,
         paper_parameters=paper_parameters(run.dataset, run.model),

@@ -114,41 +114,19 @@ def _passes(epochs: float) -> str:
 def _winners(rows: Sequence[Row]) -> str:
     """The best of the paper's models by benchmark and window: as claimed, and by SMORE's recipe."""
     columns = [(name, window) for name in BENCHMARKS for window in WINDOWS if window != "full_mse"]
-    lines = [["claimed", *(_lowest(_claimed(*column)) for column in columns)]]
-    for recipe in RECIPES:
-        best = [
-            _lowest(_measured(rows, recipe, *column), _unready(rows, recipe, column[0]))
-            for column in columns
-        ]
-        lines.append([f"measured, SMORE {recipe}", *best])
+    lines = [["claimed"], *([f"measured, SMORE {recipe}"] for recipe in RECIPES)]
+    for name, window in columns:
+        claims = {model: getattr(paper_claim(name, model), window) for model in PAPER_MODELS}
+        lines[0].append(_lowest(claims))
+        for line, recipe in zip(lines[1:], RECIPES, strict=True):
+            own = {model: recipe if model in SMORE_MODELS else BASELINE for model in PAPER_MODELS}
+            errors = {
+                model: entry(rows, dataset=name, model=model, recipe=how).mean(window)
+                for model, how in own.items()
+            }
+            unready = [each for each in own if _trained_too_little(rows, name, each, own[each])]
+            line.append(_lowest(errors, unready))
     return table(["", *(f"{name}, {WINDOWS[window]}" for name, window in columns)], lines)
-
-
-def _claimed(dataset: str, window: str) -> dict[str, float | None]:
-    return {model: getattr(paper_claim(dataset, model), window) for model in PAPER_MODELS}
-
-
-def _measured(
-    rows: Sequence[Row], recipe: str, dataset: str, window: str
-) -> dict[str, float | None]:
-    return {
-        model: entry(rows, dataset=dataset, model=model, recipe=own).mean(window)
-        for model, own in _recipes(recipe).items()
-    }
-
-
-def _unready(rows: Sequence[Row], recipe: str, dataset: str) -> list[str]:
-    """Models that were trained too little to say."""
-    return [
-        model
-        for model, own in _recipes(recipe).items()
-        if _trained_too_little(rows, dataset, model, own)
-    ]
-
-
-def _recipes(recipe: str) -> dict[str, str]:
-    """By model of the paper, with this recipe of SMORE."""
-    return {model: recipe if model in SMORE_MODELS else BASELINE for model in PAPER_MODELS}
 
 
 def _lowest(errors: Mapping[str, float | None], unready: Sequence[str] = ()) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from smore.data import Trajectories
 from smore.inference import FitMethod
-from smore.plotting import save_figure
+from smore.plotting import directions, save_figure
 from smore_paper import datasets
 from smore_paper.tables.kept_snapshot import SNAPSHOT
 from smore_paper.tables.rollout.draw import SHOWN, channel_values, draw_panel
@@ -49,9 +49,9 @@ def sparse_fields_figure(
         channel: which to show.
         heading: what the fields are of.
     """
-    mesh, geometry = fields.sequences[0].mesh, fields.space.geometry
+    mesh = fields.sequences[0].mesh
     truth, forecast = (channel_values(fields, f"{channel}{end}") for end in ("", "_forecast"))
-    across, up = (1, 0) if geometry == "sphere" else (0, 1)
+    across, up = directions(fields.space)
     extent = np.ptp(mesh.coords, axis=0)
     height = WIDTH * float(extent[up] / extent[across])
     figure = Figure(figsize=(3 * WIDTH + 1.6, height + 0.9), layout="constrained")

@@ -10,14 +10,11 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smore.data import Trajectories
-from smore.errors import DivergenceError, SettingsError
+from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.inputs import as_trajectories
 from smore.model import SMORE
@@ -27,7 +24,7 @@ from smore_paper.benches.recipes import BEST_PRESETS
 from smore_paper.claims import SPARSE_CLAIMS
 from smore_paper.presets import preset
 from smore_paper.tables.kept_snapshot import fields_beside_truth, forecast_snapshot
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.resumable_fit import resumable_fit
 from smore_paper.tables.rollout.measure import Recipe
 from smore_paper.tables.sparse.sweep import (
@@ -47,7 +44,7 @@ PANEL, PANEL_SEED = 0.1, 0
 LEVEL = tuple(column.name for column in fields(Level))
 SWEPT = ("visible", "placement")
 COLUMNS = (*(name for name in LEVEL if name not in SWEPT), "method")
-# How it is done unless told otherwise, and was always done before rows said so.
+# How it is done unless told otherwise.
 RECIPE: Recipe = "fast"
 METHOD: FitMethod = "posterior"
 
@@ -124,7 +121,7 @@ def _require_channels(model: SMORE, path: Path, dataset: str) -> None:
 def sparse_runs(sources: Mapping[str, Source], method: FitMethod = METHOD) -> list[Run]:
     """A run for every fraction and placement of every benchmark."""
     levels = [dict(zip(SWEPT, level, strict=True)) for level in planned(VISIBLE, placed=True)]
-    how = {} if method == METHOD else {"method": method}  # rows from before have no such key
+    how = {} if method == METHOD else {"method": method}  # the keys of rows that are there
     return [
         Run(NAME, name, source.name, source.settings.recipe, source.settings.seed, level | how)
         for name, source in sources.items()
@@ -132,15 +129,10 @@ def sparse_runs(sources: Mapping[str, Source], method: FitMethod = METHOD) -> li
     ]
 
 
-def sparse_ledger(results: Path) -> Ledger:
-    """The rows in `results/sparse.csv`."""
-    return Ledger(results, NAME, COLUMNS, added={"method": METHOD})
-
-
-def sparse_measure(
-    ledger: Ledger, sources: Mapping[str, Source], masks: int, method: FitMethod = METHOD
-) -> Measure:
-    """What measures a run of this table; one forecast of a snapshot is kept beside the rows.
+def sparse_table(
+    results: Path, sources: Mapping[str, Source], masks: int, method: FitMethod = METHOD
+) -> Table:
+    """`results/sparse.csv`; one forecast of a snapshot is kept beside its rows.
 
     Args:
         sources: models by benchmark.
@@ -162,13 +154,13 @@ def sparse_measure(
         *_, level = levels  # placed sensors come after random points
         if (level.visible, level.placement) == (PANEL, "random"):
             test = model.surrogate_.aligned(test)
-            forecast = snapshot_from(model, test, panel_sensors(test), method)
-            path = sparse_fields_path(ledger.path.parent, run.dataset, run.recipe, method)
+            forecast = forecast_snapshot(model, test, method, panel_sensors(test))
+            path = sparse_fields_path(results, run.dataset, run.recipe, method)
             fields_beside_truth(test, forecast).save(path)
-        told = level.to_dict() | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
+        told = asdict(level) | {"full_mse_per_mask": " ".join(map(str, level.full_mse_per_mask))}
         return {name: told[name] for name in COLUMNS if name in told} | {"method": method}
 
-    return measure
+    return Ledger(results, NAME, COLUMNS), measure
 
 
 def level_of(row: Row) -> Level:
@@ -180,26 +172,6 @@ def level_of(row: Row) -> Level:
 def panel_sensors(test: Trajectories) -> Index:
     """Visible points of the forecast that is kept."""
     return nested_masks(test.sequences[0].mesh.num_points, [PANEL], PANEL_SEED)[PANEL]
-
-
-def snapshot_from(
-    model: SMORE, test: Trajectories, sensors: Index, method: FitMethod = METHOD
-) -> NDArray[np.floating]:
-    """(channels, points) the forecast of the snapshot that is kept, NaN if it overflows.
-
-    Args:
-        model: a fitted model.
-        test: data as the model has them.
-        sensors: points of the first snapshot that are seen.
-        method: how the initial state is inferred.
-    """
-    first = test.select([0])
-    (truth,) = first.sequences
-    try:
-        seen = first.leading(1).at_points(sensors)
-        return forecast_snapshot(model, seen, truth, method)
-    except DivergenceError:
-        return np.full((truth.num_channels, truth.mesh.num_points), np.nan)
 
 
 def sparse_fields_path(

@@ -14,7 +14,7 @@ from smore_paper.tables.ledger import Row
 from smore_paper.tables.sparse.measure import METHOD, RECIPE, which
 
 # Recipe of the model, and method by which its initial state is inferred.
-Way = tuple[str | None, str]
+Way = tuple[str, str]
 USUAL: Way = (RECIPE, METHOD)
 PAPERS: Way = ("paper", "adam")
 HEADER = ["visible", "random", "placed", "c_S", "c_S, paper", "time"]
@@ -54,7 +54,7 @@ def sparse_section(rows: Sequence[Row], results: Path, folder: str) -> list[str]
         for way in _ways(rows, name) or [USUAL]:
             heading = name if way == USUAL else f"{name}, {_told(way)}"
             parts += [f"### {heading}", table(HEADER, _lines(rows, name, way))]
-            file = which(preset(name).dataset, str(way[0]), way[1])
+            file = which(preset(name).dataset, *way)
             told = file.replace("_", ", ")
             parts += figure(results, folder, f"sparse_{file}.png", f"Sparse sweep, {told}")
             text = f"Forecast from 10% of the points, {told}"
@@ -96,8 +96,7 @@ def _lines(rows: Sequence[Row], name: str, way: Way) -> list[list[str]]:
 
 
 def _way(row: Row) -> Way:
-    """`smore sparse` does not tell recipes; rows without a method are from before."""
-    return row.get("recipe"), row.get("method") or METHOD
+    return row["recipe"], row["method"]
 
 
 def _ways(rows: Sequence[Row], name: str) -> list[Way]:
@@ -107,8 +106,7 @@ def _ways(rows: Sequence[Row], name: str) -> list[Way]:
 
 
 def _told(way: Way) -> str:
-    recipe, method = way
-    return method if recipe is None else f"{recipe} recipe, {method}"
+    return f"{way[0]} recipe, {way[1]}"
 
 
 def _level(rows: Sequence[Row], name: str, way: Way, visible: float, placement: str) -> Entry:

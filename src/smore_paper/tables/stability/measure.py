@@ -10,20 +10,18 @@ in `dynamics.quadratic`): compare whether there is one, and its order of magnitu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from smore.data import Trajectories
-from smore.errors import DivergenceError, SettingsError
+from smore.errors import SettingsError
 from smore.model import SMORE
 from smore.settings import Settings
-from smore_paper import datasets
 from smore_paper.claims import STABILITY_CLAIMS, STABILITY_DIMS
-from smore_paper.tables.ledger import Ledger, Measure, Row, Run
-from smore_paper.tables.resumable_fit import resumable_fit
-from smore_paper.tables.rollout.measure import HORIZON, paper_preset
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.resumable_fit import last_state_error, resumable_fit
+from smore_paper.tables.rollout.measure import paper_preset, supervising_and_test
 
 NAME = "stability"
 PAPER_EPOCHS = 10_000
@@ -135,21 +133,15 @@ def stability_run(dataset: str, configuration: str, latent_dim: int, seed: int) 
     return Run(NAME, dataset, "smore-lrlq", "paper", seed, variant)
 
 
-def stability_ledger(results: Path) -> Ledger:
-    """The rows in `results/stability.csv`."""
-    return Ledger(results, NAME, COLUMNS)
-
-
-def stability_measure(ledger: Ledger, epochs: int) -> Measure:
-    """What measures a run of this table."""
+def stability_table(results: Path, epochs: int) -> Table:
+    """`results/stability.csv`, by trainings of so many epochs."""
+    ledger = Ledger(results, NAME, COLUMNS)
 
     def measure(run: Run) -> Row:
-        benchmark = datasets.load(run.dataset)
-        train = Trajectories.from_xarray(benchmark.train).leading(HORIZON)
-        test = Trajectories.from_xarray(benchmark.test)
+        train, test = supervising_and_test(run.dataset)
         return asdict(study(run, train, test, epochs, ledger.checkpoints(run)))
 
-    return measure
+    return ledger, measure
 
 
 def study(
@@ -169,7 +161,7 @@ def study(
         epochs=epochs,
         epochs_run=record.epochs_run,
         first_non_finite_epoch=None if divergence is None else divergence.epoch,
-        full_mse=_full_mse(model, test),
+        full_mse=last_state_error(model, test),
         paper_epochs=PAPER_EPOCHS,
         paper_first_non_finite_epoch=claim.first_non_finite_epoch,
         paper_full_mse=claim.full_mse,
@@ -199,10 +191,3 @@ def configured(dataset: str, name: str, latent_dim: int) -> Settings:
         clip_norm=settings.clip_norm if on.clip else None,
         validation_fraction=0.0,
     )
-
-
-def _full_mse(model: SMORE, test: Trajectories) -> float | None:
-    try:
-        return model.evaluate(test, method="adam").full_mse
-    except DivergenceError:
-        return math.inf
