@@ -13,7 +13,8 @@ NOT_A_NUMBER = [float("nan"), float("inf"), "many"]
 WRONG = {
     "latent_dim": [0, -1, 2.5],
     "hidden_dim": [0, 7, 1],
-    "num_hidden": [0, -3],
+    "num_hidden": [-1, -3],
+    "latents": ["both", "", 1],
     "frequency_scale": [0.0, -1.0, *NOT_A_NUMBER],
     "dynamics": ["dino", ""],
     "rank": [0],

@@ -43,6 +43,12 @@ class Settings(BaseModel):
     num_hidden: int = Field(3, ge=0, description="hidden linear layers of the decoder")
     frequency_scale: float = Field(64.0, gt=0, description="w_s, range of initial frequencies")
 
+    latents: Literal["shared", "joint"] | None = Field(
+        None,
+        description="a code per channel and the same modes for all (shared, as in the paper), or "
+        "one code for all channels and modes for each (joint); default: what left-out data prefer",
+    )
+
     # The latent dynamics and the map that is iterated.
     dynamics: DynamicsKind = Field("koopman", description="form of the latent dynamics")
     rank: int | None = Field(
@@ -170,6 +176,8 @@ class Settings(BaseModel):
             raise ValueError(f"rank belongs to lrlq or conservative, not to {self.dynamics!r}")
         if self.dissipative and self.dynamics != "conservative":
             raise ValueError(f"dissipative belongs to conservative, not to {self.dynamics!r}")
+        if self.latents == "joint" and self.recipe != "fast":
+            raise ValueError("joint latents need recipe 'fast'")
         if self.dynamics == "conservative":
             if self.recipe != "fast":
                 raise ValueError("dynamics 'conservative' need recipe 'fast'")
@@ -198,6 +206,10 @@ class Settings(BaseModel):
     def scaling(self) -> Literal["standard", "scale", "none"]:
         """The normalisation, chosen by dynamics where the user did not."""
         return self.normalization or ("scale" if self.dynamics == "conservative" else "standard")
+
+    def num_codes(self, num_channels: int) -> int:
+        """Codes of a snapshot."""
+        return 1 if self.latents == "joint" else num_channels
 
     @property
     def dynamics_learning_rate(self) -> float:

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import math
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ from smore.analysis.decoder_constants import (
     DecoderConstants,
     _chart,
     _fourth,
+    _Units,
     decoder_constants,
     field_bound,
 )
@@ -26,6 +28,8 @@ from smore.decoder import Basis, Decoder, FilterNetwork
 from waves import planted, trajectories
 
 BOX = BoxMap(lower=(-1.0, 2.0), upper=(1.0, 5.0))
+
+NORMALISED = _Units(torch.zeros(1).double(), torch.ones(1).double())
 
 
 def default_weights(coords, dims, shape, along, geometry):
@@ -119,7 +123,7 @@ def literal_bounds(surrogate, mesh, max_points):
         return torch.cat([basis.offset, basis.modes[0]])
 
     bends = torch.stack([torch.func.jacfwd(torch.func.jacfwd(values))(point) for point in grid])
-    units, fourth = [float(scale.norm()), 2.0], _fourth(decoder, chart)
+    units, fourth = [float(scale.norm()), 2.0], _fourth(decoder, chart, NORMALISED)
     estimates, bounds = [], []
     for number, part in enumerate((slice(0, 1), slice(1, None))):
         estimate, beyond = peaks[number], 0.0
@@ -134,8 +138,9 @@ def literal_bounds(surrogate, mesh, max_points):
     return peaks, estimates, bounds
 
 
-def test_a_bound_is_proven_if_it_is_at_most_twice_what_was_seen():
+def test_a_bound_is_proven_if_it_is_at_most_twice_what_was_seen(monkeypatch):
     """Else it is an estimate: without what the weights allow beyond the sampled curvature."""
+    monkeypatch.setattr(sys.modules["smore.analysis.decoder_constants"], "FINER", (1,))
     mesh, ratios = box_grid(3), []
     for frequency_scale, max_points in itertools.product((3.0, 6.0, 8.0, 10.0, 12.0), (4, 9)):
         surrogate = model(network(2, 1, frequency_scale).double())
@@ -147,6 +152,15 @@ def test_a_bound_is_proven_if_it_is_at_most_twice_what_was_seen():
         assert [found.growth_offset, found.growth_slope] == pytest.approx(expected, rel=2e-10)
     assert any(1 < ratio < 2 for ratio in ratios)
     assert any(2 < ratio < 4 for ratio in ratios)
+
+
+def test_where_a_grid_proves_nothing_a_finer_one_is_tried():
+    surrogate, mesh = model(network(2, 1, 12.0).double()), box_grid(3)
+    coarse, fine = (literal_bounds(surrogate, mesh, max_points) for max_points in (9, 36))
+    assert max(bound / peak for bound, peak in zip(coarse[2], coarse[0], strict=True)) > 2
+    found = decoder_constants(surrogate, mesh, max_points=9)
+    assert found.rigorous
+    assert [found.growth_offset, found.growth_slope] == pytest.approx(fine[2], rel=2e-10)
 
 
 @pytest.mark.parametrize("max_points", [1, 4, 9, 50, 1000])
@@ -266,8 +280,9 @@ def spikes(frequency, num_hidden):
 
 @pytest.mark.parametrize("num_hidden", [0, 3])
 @pytest.mark.parametrize("per_cell", [1, 2, 7])
-def test_spikes_between_the_sample_points_are_not_proven_away(num_hidden, per_cell):
+def test_spikes_between_the_sample_points_are_not_proven_away(num_hidden, per_cell, monkeypatch):
     """On all 33 points of the grid both the spikes and their second derivatives vanish."""
+    monkeypatch.setattr(sys.modules["smore.analysis.decoder_constants"], "FINER", (1,))
     line = BoxMap(lower=(0.0,), upper=(0.5,))
     surrogate = model(
         spikes(math.pi * 32 / 0.5 * per_cell, num_hidden), line, shift=(0.0,), scale=(1.0,)
@@ -422,6 +437,9 @@ class Gaussian(Decoder):
         bump = torch.exp(-1e6 * (coords - 0.2501).square().sum(-1))
         return Basis(bump, bump[:, None])
 
+    def change_gauge(self, matrix, shift):
+        raise AssertionError("nobody asks")
+
 
 def test_nothing_is_proven_about_other_decoders():
     constants = decoder_constants(model(Gaussian()), box_grid(4))
@@ -451,6 +469,6 @@ def test_fourth_derivatives_stay_below_the_bound_that_proofs_rest_on(
     with torch.no_grad():
         fourth = torch.func.vmap(derivative)(points)  # (points, field, i, j, k, l)
         pairs = torch.einsum("pfiijj->pfij", fourth)
-        bound = _fourth(decoder, chart)
+        bound = _fourth(decoder, chart, NORMALISED)
     assert (pairs[:, 0].abs().amax(0) <= bound[0]).all()
     assert (pairs[:, 1:].norm(dim=1).amax(0) <= bound[1]).all()

@@ -5,7 +5,7 @@ import torch
 
 from smore.data import Block
 from smore.decoder import FilterNetwork
-from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
+from smore.decoder.gauge import mode_gram, orthonormal_gauge
 
 LATENT = 4
 
@@ -33,7 +33,7 @@ def test_new_coordinates_leave_every_field_as_it_was():
     decoder, points, new = network(), random(30, 2, seed=1), random(5, LATENT, seed=2)
     matrix, shift = random(LATENT, LATENT, seed=3), random(LATENT, seed=4)
     before = decoder.basis(points).decode(new @ matrix.T + shift).detach()
-    change_gauge(decoder, matrix, shift)
+    decoder.change_gauge(matrix, shift)
     torch.testing.assert_close(decoder.basis(points).decode(new).detach(), before)
 
 

@@ -27,6 +27,9 @@ class Cosines(Decoder):
         orders = torch.arange(DIM, dtype=coords.dtype)
         return Basis(torch.ones_like(coords[:, 0]), torch.cos(torch.pi * coords * orders))
 
+    def change_gauge(self, matrix, shift):
+        raise AssertionError("nobody asks")
+
 
 def random_decoder():
     return FilterNetwork(1, DIM, 8, 2, generator=torch.Generator().manual_seed(0)).double()

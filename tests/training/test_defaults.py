@@ -119,6 +119,7 @@ def test_what_the_user_chose_stays():
         decoder_rate=0.1,
         dynamics_rate=0.2,
         normalization="none",
+        latents="joint",
     )
     assert resolve(chosen, [], 2) == chosen
 

@@ -17,7 +17,7 @@ from smore.inference import normal_equations
 from smore.inference.observability import observabilities
 from smore.surrogate import _lazy_forecast as lazy_forecast
 from smore.training._defaults import choose_latent_dim
-from smore.training.decoder._compression import compress
+from smore.training.decoder.compression import compress
 from smore.training.decoder.pieces import Piece, make_pieces
 from smore.training.decoder.residual_model import fit_residual_model
 from smore.training.decoder.variable_projection import accumulate_projection
@@ -99,7 +99,7 @@ def test_projection_error_and_its_gradient(size, blocks, decoder):
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("few", [1024, 4])
 def test_compression(centred, few, blocks, monkeypatch):
-    monkeypatch.setattr("smore.training.decoder._compression.FEW_COLUMNS", few)
+    monkeypatch.setattr("smore.training.decoder.compression.FEW_COLUMNS", few)
     (block,), (copy,) = blocks
     expected, found = (compress(each, DIM, centred=centred) for each in (block, copy))
     torch.testing.assert_close(found.energies, expected.energies, rtol=1e-6, atol=1e-9)

@@ -29,13 +29,13 @@ from smore.analysis._sparse_bound import (
     sparse_error,
 )
 from smore.analysis.decoder_constants import DecoderConstants
-from smore.data import AnyBlock, Mesh, Timeline, Trajectories
-from smore.decoder import Decoder
+from smore.data import AnyBlock, Block, Mesh, Timeline, Trajectories
+from smore.decoder import Basis, Decoder, per_channel
 from smore.dynamics import LinearDynamics, step_map
 from smore.errors import DataError
 from smore.inference import FitMethod, least_squares, normal_equations, observabilities
 from smore.stability import EPSILON, SAFETY
-from smore.surrogate import advance, infer
+from smore.surrogate import advance, decode_channels, infer
 
 if TYPE_CHECKING:
     from smore.surrogate import Surrogate
@@ -192,10 +192,11 @@ def _comparable(surrogate: Surrogate, trajectories: Trajectories) -> tuple[Traje
 
 
 def ideal_latents(surrogate: Surrogate, trajectories: Trajectories) -> Tensor:
-    """α* (snapshots, channels, p), the states nearest to aligned snapshots as a whole."""
+    """α* (snapshots, codes, p), the states nearest to aligned snapshots as a whole."""
     equations = normal_equations(surrogate.decoder, surrogate.blocks(trajectories))
     num_snapshots = sum(len(each.snapshots) for each in equations)
-    ideal = torch.empty(num_snapshots, *equations[0].moment.shape[1:], dtype=torch.float64)
+    shape = (num_snapshots, equations[0].num_codes, equations[0].moment.shape[-1])
+    ideal = torch.empty(shape, dtype=torch.float64)
     for each in equations:
         ideal[each.snapshots] = least_squares(each)
     return ideal
@@ -209,8 +210,8 @@ def state_error(
     Args:
         surrogate: the model.
         observations: of the first snapshot of each sequence.
-        fitted: (sequences, channels, p) inferred from them.
-        ideal: (sequences, channels, p); None where nobody knows, and left-out data have to tell.
+        fitted: (sequences, codes, p) inferred from them.
+        ideal: (sequences, codes, p); None where nobody knows, and left-out data have to tell.
     """
     first = observations.leading(1)
     blocks = surrogate.blocks(first)
@@ -241,23 +242,29 @@ def residual_norms(decoder: Decoder, blocks: Sequence[AnyBlock], codes: Tensor) 
     Args:
         decoder: in double precision on the CPU.
         blocks: the observations, normalised.
-        codes: z (snapshots, channels, p).
+        codes: z (snapshots, codes, p).
 
     Returns:
         (snapshots, channels).
     """
-    squares = torch.zeros(codes.shape[:2], dtype=torch.float64)
+    squares = torch.zeros(len(codes), blocks[0].num_channels, dtype=torch.float64)
     for block in blocks:
         rows = block.snapshots.cpu()
         for chunk in block.chunks(POINTS_AT_ONCE):
-            basis = decoder.basis(chunk.coords.to("cpu", torch.float64))
-            offset = torch.outer(basis.offset, chunk.offset_loading.to("cpu", torch.float64))
-            misses = basis.modes @ codes[rows].flatten(0, 1).T + offset
-            misses -= chunk.values.to("cpu", torch.float64)
-            if chunk.observed is not None:
-                misses *= chunk.observed.cpu()
-            squares[rows] += misses.square().sum(0).view(len(rows), -1)
+            coords = chunk.coords.to("cpu", torch.float64)
+            values = chunk.values.to("cpu", torch.float64)
+            exact = replace(chunk, coords=coords, values=values)
+            parts = [_misses(basis, part, codes[rows]) for basis, part in decoder.parts(exact)]
+            squares[rows] += torch.cat(parts, dim=1)
     return squares.sqrt()
+
+
+def _misses(basis: Basis, part: Block, codes: Tensor) -> Tensor:
+    """Σ (c₀ + J₀ z - u)² over the observed points: (snapshots, channels of the part)."""
+    misses = basis.modes @ codes.flatten(0, 1).T + basis.offset[:, None] - part.values
+    if part.observed is not None:
+        misses *= part.observed.cpu()
+    return misses.square().sum(0).unflatten(0, (-1, part.num_channels))
 
 
 def _num_values(blocks: Sequence[AnyBlock]) -> Tensor:
@@ -282,8 +289,10 @@ def _in_double(decoder: Decoder) -> Decoder:
 def _fields(surrogate: Surrogate, latents: Tensor, mesh: Mesh) -> Array:
     """Fields (..., channels, points) in the user's units, in double precision."""
     coords = torch.as_tensor(surrogate.description.coordinate_map(mesh.coords))
+    channels = surrogate.num_channels
+    codes = per_channel(latents, channels)
     parts = [
-        surrogate.decoder.basis(part.double()).decode(latents)
+        decode_channels(surrogate.decoder.channel_bases(part.double(), channels), codes)
         for part in coords.split(POINTS_AT_ONCE)
     ]
     fields = surrogate.description.normalization.undo(torch.cat(parts, -1).numpy())

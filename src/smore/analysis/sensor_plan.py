@@ -17,7 +17,7 @@ from torch import Tensor
 
 from smore.data import ANGLE_NAMES, SPHERE_NAMES, Mesh, Space, require_distinct
 from smore.errors import DataError, SettingsError
-from smore.inference import Candidates, Placement, place_sensors
+from smore.inference import Candidates, Placement, one_row_each, place_sensors
 from smore.surrogate import Surrogate, noise_of
 
 FloatArray = NDArray[np.float64]
@@ -195,10 +195,10 @@ def field_deviation(
     """
     description = surrogate.description
     number = [each.name for each in description.channels].index(channel)
-    root = surrogate.prior.factor.unflatten(0, (len(variance), -1))
-    seen = Candidates(_modes(surrogate, sensors), variance.rsqrt())
-    known, _ = seen.learn(root, range(len(sensors)))
-    deviation = (_modes(surrogate, coords) @ known[number]).norm(dim=1)
+    rows, root = one_row_each(_modes(surrogate, sensors), surrogate.prior, len(variance))
+    known, _ = Candidates(rows, variance.rsqrt()).learn(root, range(len(sensors)))
+    wanted, _ = one_row_each(_modes(surrogate, coords), surrogate.prior, len(variance))
+    deviation = (wanted @ known[number]).norm(dim=1)
     return description.normalization.scale[number] * deviation.numpy()
 
 
@@ -331,9 +331,14 @@ def _value_variance(
 
 @torch.no_grad()
 def _modes(surrogate: Surrogate, coords: FloatArray) -> Tensor:
-    """J₀ (points, p) at points in the user's units, in float64 on the CPU."""
+    """J₀ (points, p) at points in the user's units, of a joint decoder (channels, points, r)."""
     places = torch.as_tensor(surrogate.description.coordinate_map(coords))
     places = places.to(next(surrogate.decoder.parameters()))
     size = surrogate.description.settings.chunk_size or len(places)
-    modes = [surrogate.decoder.basis(part).modes for part in places.split(size)]
-    return torch.cat(modes).to("cpu", torch.float64)
+    channels = surrogate.decoder.num_outputs
+    parts = [
+        torch.stack([basis.modes for basis in surrogate.decoder.channel_bases(part, channels)])
+        for part in places.split(size)
+    ]
+    modes = torch.cat(parts, dim=1).to("cpu", torch.float64)
+    return modes if surrogate.decoder.joint else modes[0]

@@ -5,9 +5,9 @@
 """
 
 from smore.data.alignment import align
-from smore.data.blocks.block import Block
+from smore.data.blocks.block import Block, with_channel
 from smore.data.blocks.making import make_blocks
-from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock, chunks_together
+from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
 from smore.data.fields.column_store import ColumnStore
@@ -68,7 +68,6 @@ __all__ = [
     "align",
     "calendar_of",
     "channel_moments",
-    "chunks_together",
     "fields_bytes",
     "file_fields",
     "fingerprint",
@@ -87,4 +86,5 @@ __all__ = [
     "seen_points",
     "shared_out",
     "stored",
+    "with_channel",
 ]

@@ -1,9 +1,10 @@
 """The decoder: any coordinates -> (offset, modes)."""
 
 from smore.decoder.basis import Basis
-from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
+from smore.decoder.decoder import Decoder, per_channel
+from smore.decoder.gauge import mode_gram, orthonormal_gauge
 from smore.decoder.gradient_sum import GradientSum
-from smore.decoder.network import Decoder, FilterNetwork
+from smore.decoder.network import FilterNetwork
 from smore.decoder.residual import (
     accumulate_reconstruction,
     backpropagate_residual,
@@ -18,9 +19,9 @@ __all__ = [
     "GradientSum",
     "accumulate_reconstruction",
     "backpropagate_residual",
-    "change_gauge",
     "mode_gram",
     "orthonormal_gauge",
+    "per_channel",
     "scaled_residual",
     "squared_errors",
 ]

@@ -1,7 +1,7 @@
 """Changing the latent coordinates without changing any field.
 
 With z = A y + s the decoder c₀ + J₀ z becomes (c₀ + J₀ s) + (J₀ A) y: another decoder of the same
-kind, with FiLM matrices M_l A and biases b_l + M_l s. Coordinates are therefore free to choose, and
+kind, see `Decoder.change_gauge`. Coordinates are therefore free to choose, and
 L2-orthonormal modes make the norm of the latent the norm of u - c₀.
 """
 
@@ -13,41 +13,29 @@ import torch
 from torch import Tensor
 
 from smore.data import AnyBlock
-from smore.decoder.network import FilterNetwork
+from smore.decoder.decoder import Decoder
 from smore.runtime import common_team
 
 
 @torch.no_grad()
-def change_gauge(decoder: FilterNetwork, matrix: Tensor, shift: Tensor) -> None:
-    """Let z = matrix y + shift and make `decoder` a function of y.
-
-    Args:
-        decoder: changed in place.
-        matrix: (p, p) float64, invertible.
-        shift: (p,) float64.
-    """
-    for modulation, bias in zip(decoder.modulations, decoder.biases, strict=True):
-        old = modulation.to("cpu", torch.float64)
-        bias.add_((old @ shift).to(bias))
-        modulation.copy_((old @ matrix).to(modulation))
-
-
-@torch.no_grad()
 def mode_gram(
-    decoder: FilterNetwork, blocks: Sequence[AnyBlock], chunk_size: int | None
+    decoder: Decoder, blocks: Sequence[AnyBlock], chunk_size: int | None
 ) -> tuple[Tensor, Tensor]:
-    """∫ J₀ᵀ J₀ dx / |Ω| (p, p) and ∫ J₀ᵀ c₀ dx / |Ω| (p,), by the blocks' weights, in float64."""
+    """∫ J₀ᵀ J₀ dx / |Ω| (p, p) and ∫ J₀ᵀ c₀ dx / |Ω| (p,), by the blocks' weights, in float64.
+
+    Of a joint decoder the sum over its channels.
+    """
     gram = torch.zeros(decoder.latent_dim, decoder.latent_dim, dtype=torch.float64)
     offset = torch.zeros(decoder.latent_dim, dtype=torch.float64)
     measure = torch.zeros(1, dtype=torch.float64)
     for block in blocks:
         for chunk in block.chunks(chunk_size):
-            basis = decoder.basis(chunk.coords)
-            modes = basis.modes.to("cpu", torch.float64)
             weights = chunk.weights.to("cpu", torch.float64)
-            gram += modes.T @ (weights[:, None] * modes)
-            offset += modes.T @ (weights * basis.offset.to("cpu", torch.float64))
             measure += weights.sum()
+            for basis in decoder.channel_bases(chunk.coords, decoder.num_outputs):
+                modes = basis.modes.to("cpu", torch.float64)
+                gram += modes.T @ (weights[:, None] * modes)
+                offset += modes.T @ (weights * basis.offset.to("cpu", torch.float64))
     common_team(blocks).add_up(gram, offset, measure)
     return gram / measure, offset / measure
 

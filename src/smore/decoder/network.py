@@ -14,28 +14,17 @@ cost of decoding a single snapshot, however many snapshots there are.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
 from smore.decoder.basis import Basis
-
-
-class Decoder(nn.Module, ABC):
-    """Any coordinates -> (offset, modes): the contract that the rest of smore builds on."""
-
-    latent_dim: int
-    coordinate_dim: int
-
-    @abstractmethod
-    def basis(self, coords: Tensor) -> Basis:
-        """The affine basis at `coords` (points, coordinate_dim), with its graph."""
+from smore.decoder.decoder import Decoder
 
 
 class FilterNetwork(Decoder):
-    """The paper's decoder, shared by all components of the field.
+    """The paper's decoder; with several outputs, filters and hidden weights are still common.
 
     Args:
         coordinate_dim: d, the dimension of decoder coordinates.
@@ -44,6 +33,7 @@ class FilterNetwork(Decoder):
         num_hidden: number of hidden linear layers; there is one filter more.
         frequency_scale: w_s; each filter starts with frequencies up to w_s / √(num_hidden + 1).
         generator: the source of the initial weights.
+        num_outputs: see `Decoder`; each output has FiLM matrices and biases of its own.
     """
 
     def __init__(
@@ -54,10 +44,12 @@ class FilterNetwork(Decoder):
         num_hidden: int,
         frequency_scale: float = 64.0,
         generator: torch.Generator | None = None,
+        num_outputs: int = 1,
     ) -> None:
         super().__init__()
-        self.coordinate_dim = coordinate_dim
-        self.latent_dim = latent_dim
+        self.coordinate_dim, self.latent_dim = coordinate_dim, latent_dim
+        self.num_outputs = num_outputs
+        outputs = (num_outputs,) if num_outputs > 1 else ()  # (outputs, h, p), or (h, p) of one
         num_filters = num_hidden + 1
         self.filter_scale = frequency_scale / math.sqrt(num_filters)
 
@@ -70,18 +62,18 @@ class FilterNetwork(Decoder):
             uniform(hidden_dim // 2, coordinate_dim, bound=per_input) for _ in range(num_filters)
         )
         self.modulations = nn.ParameterList(
-            uniform(hidden_dim, latent_dim, bound=per_code) for _ in range(num_filters)
+            uniform(*outputs, hidden_dim, latent_dim, bound=per_code) for _ in range(num_filters)
         )
         # The first linear layer's fan-in is d although its weight W₀ is zero and not stored.
         self.biases = nn.ParameterList(
-            uniform(hidden_dim, bound=per_hidden if layer else per_input)
+            uniform(*outputs, hidden_dim, bound=per_hidden if layer else per_input)
             for layer in range(num_filters)
         )
         self.weights = nn.ParameterList(
             uniform(hidden_dim, hidden_dim, bound=per_hidden) for _ in range(num_hidden)
         )
         self.output_weight = uniform(hidden_dim, bound=per_hidden)
-        self.output_bias = uniform(1, bound=per_hidden)
+        self.output_bias = uniform(num_outputs, bound=per_hidden)
 
     def filter(self, layer: int, coords: Tensor) -> Tensor:
         """g_l(x) = [sin(w_l x), cos(w_l x)]: (points, d) -> (points, h)."""
@@ -102,6 +94,8 @@ class FilterNetwork(Decoder):
 
     def basis(self, coords: Tensor) -> Basis:
         """One reverse sweep from the output layer to the first filter."""
+        if self.joint:
+            return self._joint_basis(coords)
         offset: Tensor = self.output_bias
         modes: Tensor | None = None
         for layer, features in self.sweep(coords):
@@ -111,28 +105,48 @@ class FilterNetwork(Decoder):
         assert modes is not None
         return Basis(offset, modes)
 
+    def _joint_basis(self, coords: Tensor) -> Basis:
+        """The same where the last coordinate says which output is meant."""
+        number = coords[:, -1].round().long()
+        offset = self.output_bias[number]
+        modes = coords.new_zeros(len(coords), self.latent_dim)
+        for layer, features in self.sweep(coords[:, :-1]):
+            for output in range(self.num_outputs):
+                rows = number == output
+                offset[rows] += features[rows] @ self.biases[layer][output]
+                modes[rows] += features[rows] @ self.modulations[layer][output]
+        return Basis(offset, modes)
+
     def features(self, coords: Tensor) -> Tensor:
-        """Y(x), the features of all layers side by side: (points, num_features)."""
+        """Y(x), the features of all layers side by side: (points, d) -> (points, num_features)."""
         return torch.cat([features for _, features in self.sweep(coords)], dim=1)
 
     @property
     def num_features(self) -> int:
-        return sum(len(bias) for bias in self.biases)
+        return sum(bias.shape[-1] for bias in self.biases)
 
     @torch.no_grad()
-    def set_matrices(self, matrix: Tensor, offset: Tensor, constant: float) -> None:
-        """Let J₀ = Y matrix and c₀ = Y offset + constant.
+    def set_matrices(self, matrix: Tensor, offset: Tensor, constant: Tensor) -> None:
+        """Let J₀ = Y matrix and c₀ = Y offset + constant, for each output.
 
         Args:
-            matrix: (num_features, p), rows as the columns of `features`.
-            offset: (num_features,).
-            constant: b_out.
+            matrix: (outputs, num_features, p), rows as the columns of `features`.
+            offset: (outputs, num_features).
+            constant: (outputs,) b_out.
         """
         layers = list(reversed(range(len(self.biases))))
-        sizes = [len(self.biases[layer]) for layer in layers]
+        sizes = [self.biases[layer].shape[-1] for layer in layers]
         for layer, rows, entries in zip(
-            layers, matrix.split(sizes), offset.split(sizes), strict=True
+            layers, matrix.split(sizes, 1), offset.split(sizes, 1), strict=True
         ):
-            self.modulations[layer].copy_(rows)
-            self.biases[layer].copy_(entries)
-        self.output_bias.fill_(constant)
+            self.modulations[layer].copy_(rows.view_as(self.modulations[layer]))
+            self.biases[layer].copy_(entries.view_as(self.biases[layer]))
+        self.output_bias.copy_(constant)
+
+    @torch.no_grad()
+    def change_gauge(self, matrix: Tensor, shift: Tensor) -> None:
+        """FiLM matrices become M_l A, biases b_l + M_l s."""
+        for modulation, bias in zip(self.modulations, self.biases, strict=True):
+            old = modulation.to("cpu", torch.float64)
+            bias.add_((old @ shift).to(bias))
+            modulation.copy_((old @ matrix).to(modulation))

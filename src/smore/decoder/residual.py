@@ -18,8 +18,8 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Block
 from smore.decoder.basis import Basis
+from smore.decoder.decoder import Decoder
 from smore.decoder.gradient_sum import GradientSum
-from smore.decoder.network import Decoder
 from smore.runtime import common_team
 
 
@@ -128,20 +128,25 @@ def squared_errors(
     Returns:
         Two (snapshots, channels) tensors, in float64 on the CPU.
     """
-    totals = torch.zeros(latents.shape[:2], dtype=torch.float64)
-    counts = torch.zeros(latents.shape[:2], dtype=torch.float64)
+    shape = (len(latents), blocks[0].num_channels)
+    totals, counts = (torch.zeros(shape, dtype=torch.float64) for _ in range(2))
     for block in blocks:
-        codes = block.codes(latents)
-        ones = torch.ones(len(codes), dtype=codes.dtype, device=codes.device)
+        rows = block.snapshots.cpu()
         for chunk in block.chunks(chunk_size):
-            residual = scaled_residual(decoder.basis(chunk.coords), chunk, codes, ones)
-            _add_columns(totals, block, residual.square().sum(0))
-            observed = ones * chunk.num_points if chunk.observed is None else chunk.observed.sum(0)
-            _add_columns(counts, block, observed)
+            squared, observed = [], []
+            for basis, part in decoder.parts(chunk):
+                codes = part.codes(latents)
+                ones = torch.ones(len(codes), dtype=codes.dtype, device=codes.device)
+                residual = scaled_residual(basis, part, codes, ones)
+                squared.append(_per_snapshot(residual.square().sum(0), part))
+                known = ones * part.num_points if part.observed is None else part.observed.sum(0)
+                observed.append(_per_snapshot(known, part))
+            totals.index_add_(0, rows, torch.cat(squared, dim=1))
+            counts.index_add_(0, rows, torch.cat(observed, dim=1))
     common_team(blocks).add_up(totals, counts)
     return totals, counts
 
 
-def _add_columns(table: Tensor, block: AnyBlock, columns: Tensor) -> None:
-    per_snapshot = columns.unflatten(0, (-1, block.num_channels)).to("cpu", table.dtype)
-    table.index_add_(0, block.snapshots.cpu(), per_snapshot)
+def _per_snapshot(columns: Tensor, part: Block) -> Tensor:
+    """(columns,) -> (snapshots, channels of the part), in float64 on the CPU."""
+    return columns.unflatten(0, (-1, part.num_channels)).to("cpu", torch.float64)

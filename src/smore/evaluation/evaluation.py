@@ -140,8 +140,8 @@ def evaluate_latents(
     Args:
         decoder: decodes both forecast and climatology.
         blocks: the truth, normalised.
-        forecast: (snapshots, channels, p) predicted latents.
-        climatology: (channels, p) latents of the training mean.
+        forecast: (snapshots, codes, p) predicted latents.
+        climatology: (codes, p) latents of the training mean.
         trajectories: the truth in its own units.
         timeline: which snapshot comes when.
         scale: (channels,) what a normalised unit is in the data's units.
@@ -175,8 +175,9 @@ def _decoder_errors(
     """
     squared, count = torch.zeros_like(like), torch.zeros_like(like)
     for each in normal_equations(decoder, blocks, chunk_size):
-        few = each.count < ENOUGH_VALUES * each.moment.shape[-1]
-        if bool((few & (each.count > 0)).any()):
+        known = each.summed().count
+        few = known < ENOUGH_VALUES * each.moment.shape[-1]
+        if bool((few & (known > 0)).any()):
             return torch.zeros_like(like), torch.zeros_like(like)
         squared[each.snapshots] = each.squared_residual(least_squares(each)).to(squared)
         count[each.snapshots] = each.count.to(count)

@@ -4,11 +4,11 @@ from smore.inference.border import check_observations
 from smore.inference.cautions import cautions
 from smore.inference.infer import FIT_METHODS, FitMethod, infer_states
 from smore.inference.latent_state import LatentState
-from smore.inference.model_error import ModelError, channel_blocks, field_variance
+from smore.inference.model_error import ModelError, code_blocks, field_variance
 from smore.inference.noise import estimate_noise, noise_variance
 from smore.inference.normal_equations import NormalEquations, chunk_equations, normal_equations
 from smore.inference.observability import observabilities, observability
-from smore.inference.placement import Candidates, Placement, place_sensors
+from smore.inference.placement import Candidates, Placement, one_row_each, place_sensors
 from smore.inference.point_fits import adam, least_squares
 from smore.inference.posterior import posterior
 from smore.inference.prior import LatentPrior
@@ -24,9 +24,9 @@ __all__ = [
     "Placement",
     "adam",
     "cautions",
-    "channel_blocks",
     "check_observations",
     "chunk_equations",
+    "code_blocks",
     "estimate_noise",
     "field_variance",
     "infer_states",
@@ -35,6 +35,7 @@ __all__ = [
     "normal_equations",
     "observabilities",
     "observability",
+    "one_row_each",
     "place_sensors",
     "posterior",
 ]

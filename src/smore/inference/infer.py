@@ -43,7 +43,7 @@ def infer_states(
     if method not in FIT_METHODS:
         raise SettingsError(f"unknown fit {method!r}; choose one of {', '.join(FIT_METHODS)}")
     num, (_, num_channels, dim) = len(times), equations[0].moment.shape
-    mean = torch.empty(num, num_channels, dim, dtype=torch.float64)
+    mean = torch.empty(num, equations[0].num_codes, dim, dtype=torch.float64)
     residual = torch.empty(num, num_channels, dtype=torch.float64)
     num_values = torch.empty(num, dtype=torch.int64)
     found: list[tuple[Tensor, Posterior, Tensor]] = []

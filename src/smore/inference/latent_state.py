@@ -17,7 +17,7 @@ class LatentState:
     """Reduced states of one or more snapshots, in float64.
 
     Args:
-        mean: (states, channels, p).
+        mean: (states, codes, p), a code for every channel or one for all.
         covariance: (states, r, r), or (1, r, r) when all states share it; None where the method
             gives no uncertainty (plain least squares and Adam).
         num_values: (states,) observed values that entered.
@@ -67,7 +67,7 @@ class LatentState:
 
     @property
     def standard_deviation(self) -> Tensor | None:
-        """(states, channels, p) posterior standard deviation of each latent."""
+        """(states, codes, p) posterior standard deviation of each latent."""
         if self.covariance is None:
             return None
         deviation = self.covariance.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt()

@@ -6,11 +6,13 @@ step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from smore.decoder import Basis
 from smore.dynamics import StepError
 
 
@@ -37,19 +39,24 @@ class ModelError:
         return self.floor[:, None] + self.share[:, None] * prior_variance
 
 
-def field_variance(modes: Tensor, covariance: Tensor) -> Tensor:
+def field_variance(bases: Sequence[Basis], covariance: Tensor) -> Tensor:
     """Variance (..., channels, points) of fields decoded from latents of some covariance.
 
     Args:
-        modes: J₀, (points, p).
-        covariance: (..., channels, p, p) of the latents of each channel.
+        bases: of every channel.
+        covariance: (..., codes, p, p) of the latents of each code.
     """
-    each = [((modes @ one) * modes).sum(1) for one in covariance.flatten(0, -3)]
-    return torch.stack(each).clamp(min=0).view(*covariance.shape[:-2], len(modes))
+    shape = (*covariance.shape[:-3], len(bases), *covariance.shape[-2:])
+    modes = [basis.modes.to("cpu", torch.float64) for basis in bases]
+    each = [
+        ((modes[number % len(bases)] @ one) * modes[number % len(bases)]).sum(1)
+        for number, one in enumerate(covariance.expand(shape).flatten(0, -3))
+    ]
+    return torch.stack(each).clamp(min=0).view(*shape[:-2], -1)
 
 
-def channel_blocks(covariance: Tensor, num_channels: int) -> Tensor:
-    """The blocks (..., channels, p, p) of a covariance (..., r, r) that belong to one channel."""
-    dim = covariance.shape[-1] // num_channels
-    apart = covariance.unflatten(-1, (num_channels, dim)).unflatten(-3, (num_channels, dim))
+def code_blocks(covariance: Tensor, num_codes: int) -> Tensor:
+    """The blocks (..., codes, p, p) of a covariance (..., r, r) that belong to one code."""
+    dim = covariance.shape[-1] // num_codes
+    apart = covariance.unflatten(-1, (num_codes, dim)).unflatten(-3, (num_codes, dim))
     return torch.movedim(apart.diagonal(dim1=-4, dim2=-2), -1, -3)

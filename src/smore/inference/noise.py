@@ -31,16 +31,15 @@ def noise_variance(equations: Sequence[NormalEquations], latents: Tensor) -> Ten
 
     Args:
         equations: those of some training snapshots.
-        latents: (snapshots, channels, p) the codes training found for them.
+        latents: (snapshots, codes, p) the codes training found for them.
     """
-    squared, count, projected, dof = (
-        torch.zeros(latents.shape[1], dtype=torch.float64) for _ in range(4)
-    )
+    squared, count, projected, dof = torch.zeros(4, equations[0].count.shape[1]).double()
     for block in equations:
         codes = latents[block.snapshots.to(latents.device)].to("cpu", torch.float64)
-        energy, directions = _projected(block, codes)
-        projected += energy
-        dof += directions
+        if not block.joint:  # joint codes are least squares always
+            energy, directions = _projected(block, codes)
+            projected += energy
+            dof += directions
         squared += block.squared_residual(codes).sum(0)
         count += block.count.sum(0)
     return torch.maximum(squared / count.clamp(min=1), projected / dof.clamp(min=1))
@@ -77,12 +76,15 @@ def estimate_noise(
     """
     squared, free = torch.zeros_like(least), torch.zeros_like(least)
     for each in equations:
-        values = torch.linalg.eigvalsh(each.gram)
-        rank = (values > RANK_TOLERANCE * values[:, -1:]).sum(1)[each.pattern]  # (n, channels)
-        spare = each.count >= ENOUGH_VALUES * rank
+        whole = each.summed()
+        values = torch.linalg.eigvalsh(whole.gram)
+        rank = (values > RANK_TOLERANCE * values[:, -1:]).sum(1)[whole.pattern]  # (n, codes)
+        spare = whole.count >= ENOUGH_VALUES * rank
         residual = each.squared_residual(least_squares(each))
         squared += torch.where(spare, residual, 0.0).sum(0)
-        free += torch.where(spare, each.count - rank, 0.0).sum(0)
+        # Channels with a common code lose degrees of freedom to it by how many values they have.
+        left = each.count * (1 - rank / whole.count.clamp(min=1))
+        free += torch.where(spare, left, 0.0).sum(0)
     seen = torch.maximum(least, squared / free.clamp(min=1))
     told = free >= FEWEST_SPARE
     return torch.where(told, seen, expected), told

@@ -7,6 +7,7 @@ sums over points.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,7 @@ class NormalEquations:
         moment: J₀ᵀ(u - c₀), (n, channels, p).
         energy: ‖u - c₀‖², (n, channels).
         count: observed points, (n, channels).
+        joint: whether the channels of a snapshot share one code.
     """
 
     snapshots: Tensor
@@ -37,6 +39,32 @@ class NormalEquations:
     moment: Tensor
     energy: Tensor
     count: Tensor
+    joint: bool = False
+
+    @property
+    def num_codes(self) -> int:
+        """Codes of a snapshot."""
+        return 1 if self.joint else self.moment.shape[1]
+
+    def summed(self, weights: Tensor | None = None) -> NormalEquations:
+        """Those of the codes: where channels share one, all channels of a snapshot together.
+
+        Args:
+            weights: (channels,) of squared residuals, 1 by default.
+        """
+        if not self.joint:
+            assert weights is None
+            return self
+        factors = torch.ones_like(self.energy[0]) if weights is None else weights
+        patterns, which = torch.unique(self.pattern, dim=0, return_inverse=True)
+        return NormalEquations(
+            snapshots=self.snapshots,
+            gram=(self.gram[patterns] * factors[:, None, None]).sum(1),
+            pattern=which[:, None],
+            moment=(self.moment * factors[:, None]).sum(1, keepdim=True),
+            energy=(self.energy * factors).sum(1, keepdim=True),
+            count=self.count.sum(1, keepdim=True),
+        )
 
     def select(self, rows: Tensor) -> NormalEquations:
         """Those of some snapshots."""
@@ -61,7 +89,8 @@ class NormalEquations:
         team.add_up(self.gram, self.moment, self.energy, self.count)
 
     def squared_residual(self, codes: Tensor) -> Tensor:
-        """‖J₀ z + c₀ - u‖² for codes (n, channels, p): (n, channels), never below 0."""
+        """‖J₀ z + c₀ - u‖² for codes (n, codes, p): (n, channels), never below 0."""
+        codes = codes.expand_as(self.moment)
         return ((codes * (self.pull(codes) - 2 * self.moment)).sum(-1) + self.energy).clamp(min=0)
 
     def pull(self, codes: Tensor) -> Tensor:
@@ -90,7 +119,7 @@ def normal_equations(
 def _block_equations(decoder: Decoder, block: AnyBlock, chunk_size: int | None) -> NormalEquations:
     total: NormalEquations | None = None
     for chunk in block.chunks(chunk_size):
-        more = chunk_equations(decoder.basis(chunk.coords), chunk)
+        more = _side_by_side([chunk_equations(*part) for part in decoder.parts(chunk)])
         if total is None:
             total = more
         else:
@@ -98,6 +127,23 @@ def _block_equations(decoder: Decoder, block: AnyBlock, chunk_size: int | None) 
     assert total is not None
     total.add_up(block.team)
     return total
+
+
+def _side_by_side(channels: list[NormalEquations]) -> NormalEquations:
+    """Those of several channels with modes of their own but one code; of one they are that."""
+    if len(channels) == 1:
+        return channels[0]
+    starts = [0, *itertools.accumulate(len(each.gram) for each in channels)]
+    pattern = [each.pattern + start for each, start in zip(channels, starts, strict=False)]
+    return NormalEquations(
+        snapshots=channels[0].snapshots,
+        gram=torch.cat([each.gram for each in channels]),
+        pattern=torch.cat(pattern, dim=1),
+        moment=torch.cat([each.moment for each in channels], dim=1),
+        energy=torch.cat([each.energy for each in channels], dim=1),
+        count=torch.cat([each.count for each in channels], dim=1),
+        joint=True,
+    )
 
 
 @torch.no_grad()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
-from smore.data import AnyBlock
+from smore.data import AnyBlock, with_channel
 from smore.decoder import Decoder
 
 # Points decoded at once.
@@ -62,18 +62,34 @@ def smallest_singular_value(parts: Iterable[Tensor]) -> float:
 
 
 def observabilities(decoder: Decoder, blocks: Sequence[AnyBlock]) -> Tensor:
-    """c_S (snapshots, channels) of each channel of each snapshot in `blocks`."""
+    """c_S (snapshots, codes): of each channel of each snapshot in `blocks`, or of all together."""
     num_snapshots = sum(len(block.snapshots) for block in blocks)
-    table = torch.zeros(num_snapshots, blocks[0].num_channels, dtype=torch.float64)
+    codes = decoder.num_codes(blocks[0].num_channels)
+    table = torch.zeros(num_snapshots, codes, dtype=torch.float64)
     for block in blocks:
         if block.observed is None or block.patterns is None:
-            parts = (chunk.coords for chunk in block.chunks(CHUNK))
-            table[block.snapshots.cpu()] = _observability(decoder, parts)
+            table[block.snapshots.cpu()] = _observability(decoder, _sensors(decoder, block))
             continue
-        patterns = block.patterns.cpu()
-        seen = torch.zeros(int(patterns.max()) + 1, dtype=torch.float64)
-        for number in range(len(seen)):
-            column = int((patterns == number).nonzero()[0])
-            seen[number] = observability(decoder, block.coords[block.observed[:, column]])
-        table[block.snapshots.cpu()] = seen[patterns].unflatten(0, (-1, block.num_channels))
+        # Sensors of a code: those of its channel, or of all channels of the snapshot.
+        patterns = block.patterns.cpu().view(-1, block.num_channels // codes)
+        distinct, which = torch.unique(patterns, dim=0, return_inverse=True)
+        seen = torch.zeros(len(distinct), dtype=torch.float64)
+        for number in range(len(distinct)):
+            first = int((which == number).nonzero()[0]) * patterns.shape[1]
+            masks = block.observed[:, first : first + patterns.shape[1]].T
+            places = [block.coords[mask] for mask in masks]
+            if decoder.joint:
+                places = [with_channel(each, k) for k, each in enumerate(places)]
+            seen[number] = _observability(decoder, places)
+        table[block.snapshots.cpu()] = seen[which].unflatten(0, (-1, codes))
     return table
+
+
+def _sensors(decoder: Decoder, block: AnyBlock) -> Iterator[Tensor]:
+    """Decoder coordinates of all points, for a joint decoder once for every channel."""
+    for chunk in block.chunks(CHUNK):
+        if not decoder.joint:
+            yield chunk.coords
+            continue
+        for number in range(block.num_channels):
+            yield with_channel(chunk.coords, number)

@@ -233,7 +233,8 @@ def place_sensors(
     A candidate gets at most one sensor; candidates that coincide may get one each.
 
     Args:
-        modes: J₀ at the candidates, (candidates, p).
+        modes: J₀ at the candidates, (candidates, p) of all channels or (channels, candidates, r),
+            see `one_row_each`.
         prior: of the state, r = channels · p.
         noise: (channels,) variance of an observed value about the decoder, normalised units; inf
             for a channel that sensors do not observe.
@@ -247,7 +248,8 @@ def place_sensors(
         SettingsError: more sensors than places for them, or noise that is not positive.
     """
     modes, noise = (each.detach().to("cpu", torch.float64) for each in (modes, noise))
-    root = prior.factor.unflatten(0, (len(noise), modes.shape[1]))
+    seen = modes[noise.isfinite()] if modes.ndim == 3 else modes[None]
+    modes, root = one_row_each(modes, prior, len(noise))
     open_points = torch.arange(len(modes)) if allowed is None else allowed.cpu().nonzero()[:, 0]
     _check(noise, count, len(open_points))
     candidates = Candidates(modes[open_points], noise.rsqrt())
@@ -269,12 +271,30 @@ def place_sensors(
     ]
     return Placement(
         points=open_points[chosen],
-        observability=smallest_singular_value([candidates.modes[chosen]]),
+        observability=smallest_singular_value(seen[:, open_points[chosen]]),
         expected_error=error(chosen.tolist()),
         random_error=sum(random_errors) / NUM_RANDOM,
         best_random_error=min(random_errors),
         prior_error=error([]),
     )
+
+
+def one_row_each(modes: Tensor, prior: LatentPrior, num_channels: int) -> tuple[Tensor, Tensor]:
+    """Rows J(x) (points, q) and roots (channels, q, r): channel k of the field is J(x) root_k ξ.
+
+    With shared modes J is J₀ and root_k the part of F that belongs to channel k. With modes of its
+    own for every channel, J has them all side by side, and root_k is F in the place of the k-th.
+
+    Args:
+        modes: (points, p), or (channels, points, r).
+        prior: of the state.
+        num_channels: of the field.
+    """
+    if modes.ndim == 2:
+        return modes, prior.factor.unflatten(0, (num_channels, modes.shape[1]))
+    root = torch.zeros(num_channels, *modes.shape[::2], len(prior.mean), dtype=torch.float64)
+    root[range(num_channels), range(num_channels)] = prior.factor
+    return modes.transpose(0, 1).flatten(1), root.flatten(1, 2)
 
 
 def _check(noise: Tensor, count: int, num_places: int) -> None:

@@ -17,7 +17,8 @@ RANK_TOLERANCE = 1e-12
 
 
 def least_squares(equations: NormalEquations) -> Tensor:
-    """Codes (n, channels, p) of smallest residual; of smallest norm where these are many."""
+    """Codes (n, codes, p) of smallest residual; of smallest norm where these are many."""
+    equations = equations.summed()
     values, vectors = torch.linalg.eigh(equations.gram)
     kept = values > RANK_TOLERANCE * values[..., -1:]
     inverse = torch.where(kept, 1 / torch.where(kept, values, 1.0), 0.0)
@@ -31,12 +32,13 @@ def least_squares(equations: NormalEquations) -> Tensor:
 def adam(
     equations: NormalEquations, num_steps: int, rate: float, keeps: Literal["best", "last"] = "best"
 ) -> Tensor:
-    """Codes (n, channels, p) after Adam steps from zero on the mean squared misfit.
+    """Codes (n, codes, p) after Adam steps from zero on the mean squared misfit.
 
     The paper has so many steps (section "Checkpoint Selection and Final Evaluation") and says
     nothing of their start or of which iterate counts; the code that it builds on, DINo's, starts at
     zero and keeps the best of each snapshot.
     """
+    equations = equations.summed()
     codes = torch.zeros_like(equations.moment).requires_grad_()
     optimizer = torch.optim.Adam([codes], lr=rate)
     best = codes.detach().clone()

@@ -16,7 +16,7 @@ class Posterior:
     """What data and prior say together about the codes of n snapshots.
 
     Args:
-        mean: (n, channels, p).
+        mean: (n, codes, p).
         covariance: (n or 1, r, r).
         determined: (n,) how many of the r directions the data determine: those in which the
             prior's variance is gone count 1, those in which it is untouched count 0.
@@ -41,13 +41,16 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
         prior: N(μ, F Fᵀ).
         noise: (channels,) variance of an observed value about the decoder, all > 0.
     """
-    shape = equations.moment.shape
     # States with equal patterns in every channel share one precision.
     patterns, which = torch.unique(equations.pattern, dim=0, return_inverse=True)
     precision = equations.gram[patterns] / noise[:, None, None]  # (distinct, channels, p, p)
-    information = torch.stack([torch.block_diag(*matrices) for matrices in precision])
+    moment = equations.moment / noise[:, None]
+    if equations.joint:
+        information, moment = precision.sum(1), moment.sum(1, keepdim=True)
+    else:
+        information = torch.stack([torch.block_diag(*matrices) for matrices in precision])
     factor = prior.factor
-    pull = (equations.moment / noise[:, None]).flatten(1) - (information @ prior.mean)[which]
+    pull = moment.flatten(1) - (information @ prior.mean)[which]
     whitened = torch.eye(len(prior.mean), dtype=factor.dtype) + factor.T @ information @ factor
     root = torch.linalg.cholesky(whitened)
     reduced = torch.empty_like(pull)  # root⁻¹ Fᵀ pull
@@ -65,12 +68,13 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
     unseen = factor @ (inverse.mT @ inverse)  # F S
     factors = prior.underestimate(determined) - 1
     covariance = covariance + factors[:, None, None] * (unseen @ unseen.mT)
-    misfit = equations.squared_residual(prior.mean.view(shape[1:]).expand(shape)) / noise
+    middle = prior.mean.view(moment.shape[1:]).expand(moment.shape)
+    misfit = equations.squared_residual(middle) / noise
     log_volume = 2 * root.diagonal(dim1=-2, dim2=-1).log().sum(1)[which]
     log_noise = (equations.count * (2 * torch.pi * noise).log()).sum(1)
     exponent = (misfit.sum(1) - reduced.square().sum(1)).clamp(min=0)
     return Posterior(
-        mean=mean.view(shape),
+        mean=mean.view(moment.shape),
         covariance=covariance if len(root) == 1 else covariance[which],
         determined=determined[which],
         log_evidence=-(exponent + log_volume + log_noise) / 2,

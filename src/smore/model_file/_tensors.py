@@ -42,8 +42,9 @@ def hollow_networks(
     """
     _require_possible(tensors, description.settings)
     with torch.device("meta"):
-        decoder = build_decoder(description.settings, description.coordinate_map.decoder_dim)
-        dynamics = build_dynamics(description.settings, len(description.channels)).double()
+        dim, channels = description.coordinate_map.decoder_dim, len(description.channels)
+        decoder = build_decoder(description.settings, dim, num_channels=channels)
+        dynamics = build_dynamics(description.settings, channels).double()
     expected = _numbered(DECODER, decoder) | _numbered(DYNAMICS, dynamics)
     expected |= _expected_beside_networks(tensors, description, dynamics.dim)
     for name in [*expected, *tensors]:

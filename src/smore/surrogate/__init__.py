@@ -1,7 +1,7 @@
 """What was learned, as a value; inferring, decoding and forecasting with it."""
 
 from smore.surrogate.advancing import advance, advance_uncertain, iterate
-from smore.surrogate.decoding import decode, decode_departures, deviation
+from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
 from smore.surrogate.description import Description, MeshLayout, TrainingRecord
 from smore.surrogate.forecasting import forecast_dataset
 from smore.surrogate.inferring import Noise, infer, inferred, noise_of
@@ -21,6 +21,7 @@ __all__ = [
     "build_dynamics",
     "count_parameters",
     "decode",
+    "decode_channels",
     "decode_departures",
     "deviation",
     "forecast_dataset",

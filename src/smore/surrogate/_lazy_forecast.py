@@ -24,7 +24,7 @@ Fields = NDArray[np.float32] | FileFields
 
 
 def lazily_decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:
-    """Fields of latents (states, times, channels, p), each on its mesh, which is the same."""
+    """Fields of latents (states, times, codes, p), each on its mesh, which is the same."""
     mesh = _one_mesh(meshes)
     seen = surrogate.seen_on(mesh)
     surrogate.warn_outside([mesh])
@@ -32,13 +32,14 @@ def lazily_decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) ->
     def decode(points: slice) -> NDArray[np.float32]:
         return blanked(decode_part(surrogate, latents, mesh, points), seen, points)
 
-    return _in_slabs(decode, latents.shape[:3], mesh, len(meshes))
+    shape = (*latents.shape[:2], surrogate.num_channels)
+    return _in_slabs(decode, shape, mesh, len(meshes))
 
 
 def lazy_deviations(
     surrogate: Surrogate, covariances: Tensor, meshes: list[Mesh], growth: Tensor | None
 ) -> list[Fields]:
-    """Standard deviations of covariances (states or 1, times, channels, p, p)."""
+    """Standard deviations of covariances (states or 1, times, codes, p, p)."""
     mesh = _one_mesh(meshes)
     seen = surrogate.seen_on(mesh)
 
@@ -46,7 +47,8 @@ def lazy_deviations(
         deviations = deviation_part(surrogate, covariances, mesh, points, growth)
         return blanked(deviations, seen, points)
 
-    found = _in_slabs(deviate, covariances.shape[:3], mesh, len(meshes))
+    shape = (*covariances.shape[:2], surrogate.num_channels)
+    found = _in_slabs(deviate, shape, mesh, len(meshes))
     return found * (len(meshes) // len(found))
 
 

@@ -22,7 +22,7 @@ from smore.errors import (
 )
 from smore.inference import (
     LatentState,
-    channel_blocks,
+    code_blocks,
 )
 from smore.surrogate.surrogate import Surrogate
 
@@ -32,7 +32,7 @@ FAR = 3.0
 
 @torch.no_grad()
 def advance(surrogate: Surrogate, state: LatentState, intervals: NDArray[np.float64]) -> Tensor:
-    """Latents (states, n + 1, channels, p) after intervals (states, n) of the data's time.
+    """Latents (states, n + 1, codes, p) after intervals (states, n) of the data's time.
 
     Raises:
         DivergenceError: they overflow.
@@ -44,7 +44,7 @@ def advance(surrogate: Surrogate, state: LatentState, intervals: NDArray[np.floa
 def advance_uncertain(
     surrogate: Surrogate, state: LatentState, intervals: NDArray[np.float64]
 ) -> tuple[Tensor, Tensor]:
-    """`advance`, and covariances (states or 1, n + 1, channels, p, p) of each channel.
+    """`advance`, and covariances (states or 1, n + 1, codes, p, p) of each code.
 
     Args:
         state: with a covariance.
@@ -62,7 +62,7 @@ def advance_uncertain(
         method=settings.stepping,
         substeps=settings.num_substeps,
     )
-    return latents, channel_blocks(covariances, latents.shape[2])
+    return latents, code_blocks(covariances, latents.shape[2])
 
 
 def _path(

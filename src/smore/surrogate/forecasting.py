@@ -60,7 +60,7 @@ def forecast_dataset(
 
 
 def _decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:
-    """Fields of latents (states, times, channels, p)."""
+    """Fields of latents (states, times, codes, p)."""
     return [
         blanked(decode(surrogate, each, mesh), surrogate.seen_on(mesh))
         for each, mesh in zip(latents, meshes, strict=True)
@@ -70,7 +70,7 @@ def _decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[
 def _deviations(
     surrogate: Surrogate, covariances: Tensor, meshes: list[Mesh], growth: Tensor | None
 ) -> list[Fields]:
-    """Standard deviations of covariances (states or 1, times, channels, p, p)."""
+    """Standard deviations of covariances (states or 1, times, codes, p, p)."""
 
     def deviate(each: Tensor, mesh: Mesh) -> NDArray[np.float32]:
         return blanked(deviation(surrogate, each, mesh, growth), surrogate.seen_on(mesh))

@@ -19,7 +19,11 @@ from smore.settings import Settings
 
 
 def build_decoder(
-    settings: Settings, coordinate_dim: int, generator: torch.Generator | None = None
+    settings: Settings,
+    coordinate_dim: int,
+    generator: torch.Generator | None = None,
+    *,
+    num_channels: int = 1,
 ) -> FilterNetwork:
     """The decoder that `settings` describe, with weights drawn from `generator`."""
     assert settings.latent_dim is not None
@@ -31,15 +35,16 @@ def build_decoder(
         settings.num_hidden,
         settings.frequency_scale,
         generator,
+        num_outputs=num_channels if settings.latents == "joint" else 1,
     )
 
 
 def build_dynamics(
     settings: Settings, num_channels: int, generator: torch.Generator | None = None
 ) -> LatentDynamics:
-    """The latent dynamics on r = num_channels · p that `settings` describe."""
+    """The latent dynamics on r = codes · p that `settings` describe."""
     assert settings.latent_dim is not None
-    dim = num_channels * settings.latent_dim
+    dim = settings.num_codes(num_channels) * settings.latent_dim
     if settings.dynamics == "koopman":
         return LinearDynamics(dim, generator)
     if settings.dynamics == "lrlq":

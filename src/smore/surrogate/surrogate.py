@@ -73,6 +73,10 @@ class Surrogate:
         """The same of trajectories that were left out."""
         return self.least_noise * torch.tensor(self.description.noise_growth, dtype=torch.float64)
 
+    @property
+    def num_channels(self) -> int:
+        return len(self.description.channels)
+
     def seen_on(self, mesh: Mesh) -> NDArray[np.bool_] | None:
         """`seen`, if `mesh` has the points of the training mesh; else None: nothing is known."""
         if self.seen is None or self.mesh is None or not self.mesh.same_points(mesh):

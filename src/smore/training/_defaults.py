@@ -40,10 +40,11 @@ def resolve(settings: Settings, blocks: list[AnyBlock], num_channels: int) -> Se
         "decoder_rate": settings.decoder_learning_rate,
         "dynamics_rate": settings.dynamics_learning_rate,
         "normalization": settings.scaling,
+        "latents": settings.latents or "shared",
     }
     if settings.hidden_dim is None:
         chosen["hidden_dim"] = int(np.clip(2 * round(0.75 * latent_dim), *HIDDEN_RANGE))
-    dim = num_channels * latent_dim
+    dim = settings.num_codes(num_channels) * latent_dim
     if settings.dynamics == "lrlq" and settings.rank is None:
         chosen["rank"] = max(2, dim // 8)
     if settings.dynamics == "conservative" and num_features(dim) > MOST_FEATURES:

@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from smore.decoder import FilterNetwork
+from smore.decoder import Decoder, FilterNetwork
 from smore.dynamics import LatentDynamics
 from smore.errors import DivergenceError
 from smore.settings import Settings
 from smore.training.checkpoints.checkpoints import Checkpoints
-from smore.training.decoder._compression import Compressed
 from smore.training.decoder.closed_form import solve_decoder
+from smore.training.decoder.compression import Compressed
 from smore.training.decoder.latent_table import solve_latents
 from smore.training.decoder.pieces import Piece, make_pieces
 from smore.training.decoder.variable_projection import fit_decoder, projection_error
@@ -60,13 +60,15 @@ def train_fast(
     """
     # With an offset the latent energy would not be the field's.
     with_offset = settings.dynamics != "conservative"
-    pieces = make_pieces(problem.blocks, decoder.latent_dim, centred=with_offset)
+    pieces = make_pieces(
+        problem.blocks, decoder.latent_dim, centred=with_offset, joint=decoder.joint
+    )
     findings, divergence = _fit_decoder(
         problem, pieces, decoder, settings, with_offset, generator, checkpoints, status
     )
     latents, findings["decoder_error"] = solve_latents(problem, decoder, settings.chunk_size)
     _require_finite(latents)
-    bases = _left_out_bases(problem, pieces, decoder.latent_dim)
+    bases = _left_out_bases(problem, pieces, decoder)
     findings |= fit_dynamics(
         problem,
         dynamics,
@@ -102,12 +104,18 @@ def train_fast(
 
 
 def _left_out_bases(
-    problem: TrainingProblem, pieces: list[Piece], latent_dim: int
+    problem: TrainingProblem, pieces: list[Piece], decoder: Decoder
 ) -> LeftOutBases | None:
     """Known where all snapshots share their points."""
     if len(pieces) > 1 or pieces[0].compressed is None:
         return None
-    return LeftOutBases(pieces[0].compressed, problem.timeline, problem.num_channels, latent_dim)
+    return LeftOutBases(
+        pieces[0].compressed,
+        problem.timeline,
+        decoder.num_codes(problem.num_channels),
+        decoder.latent_dim,
+        decoder.num_outputs,
+    )
 
 
 def _fit_decoder(
@@ -181,7 +189,7 @@ def _eliminated(
     if not bool(out.any()):
         return how
     snapshots = problem.timeline.scatter(out[:, None].expand_as(problem.timeline.valid))
-    columns = snapshots.repeat_interleave(problem.num_channels)
+    columns = snapshots.repeat_interleave(decoder.num_codes(problem.num_channels))
     training, judging = compressed.part(~columns), compressed.part(columns)
     if training is None or judging is None:
         return how

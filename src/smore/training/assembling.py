@@ -18,7 +18,7 @@ from smore.decoder import Decoder, squared_errors
 from smore.inference import (
     LatentPrior,
     ModelError,
-    channel_blocks,
+    code_blocks,
     noise_variance,
     normal_equations,
 )
@@ -112,7 +112,7 @@ def _model_error(
         trained.decoder,
         prepared.problem.blocks,
         trained.latents,
-        channel_blocks(prior.covariance, prepared.problem.num_channels),
+        code_blocks(prior.covariance, trained.latents.shape[1]),
         settings.chunk_size,
     )
     step = median_step(prepared.trajectories) / settings.time_scale

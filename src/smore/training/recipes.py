@@ -33,8 +33,10 @@ def train(
     checkpoints = checkpoints or Checkpoints()
     settings, problem = prepared.settings, prepared.problem
     generator = torch.Generator().manual_seed(settings.seed)
-    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
-    dynamics = build_dynamics(settings, problem.num_channels, generator).to(device)
+    channels = problem.num_channels
+    dim = prepared.coordinate_map.decoder_dim
+    decoder = build_decoder(settings, dim, generator, num_channels=channels).to(device)
+    dynamics = build_dynamics(settings, channels, generator).to(device)
     if settings.recipe == "fast":
         total = settings.decoder_steps + settings.dynamics_steps
         with ProgressLine("training", total, shown=show_progress) as line:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from smore.data import Block, Normalization, StoredBlock, fit_coordinate_map, make_blocks, stored
-from smore.data.blocks.scratch_block import DEFAULT_CHUNK, chunks_together
+from smore.data.blocks.scratch_block import DEFAULT_CHUNK
 from smore.data.fields.column_store import ColumnStore
 from streamed import both, flow
 
@@ -81,12 +81,15 @@ def test_points_in_any_order(tmp_path):
     assert_equal(copy.at(points), block.at(points))
 
 
-def test_columns_of_a_block(tmp_path):
+def test_stacked_rows_are_those_of_the_block(tmp_path):
     block, copy = blocks_of(tmp_path)
-    for which in (slice(3, 10), np.array([7, 0, 1])):
-        found = joined(copy.select(which).chunks(16))
-        assert torch.equal(found.values, block.values[:, which])
-        assert found.num_channels == 1
+    expected, found = block.stacked(), copy.stacked()
+    assert found.num_points == expected.num_points == 2 * 126
+    assert found.num_columns == expected.num_columns
+    for size in (None, 7, 64):
+        assert_equal(joined(found.chunks(size)), expected)
+    points = torch.randperm(252, generator=torch.Generator().manual_seed(0))[:50]
+    assert_equal(found.at(points), expected.at(points))
 
 
 def test_another_store_on_the_same_points(tmp_path):
@@ -95,9 +98,18 @@ def test_another_store_on_the_same_points(tmp_path):
     numbers = np.arange(3 * 126, dtype="f4").reshape(3, 126)
     store.write(0, 0, numbers)
     other = copy.on_store(store)
-    for chunk, small in chunks_together(copy, other, size=10):
-        assert torch.equal(chunk.coords, small.coords)
+    assert torch.equal(joined(other.chunks(10)).coords, joined(copy.chunks(10)).coords)
     assert np.array_equal(joined(other.chunks(10)).values, numbers.T)
+
+
+def test_another_store_on_stacked_rows(tmp_path):
+    block, copy = blocks_of(tmp_path)
+    store = ColumnStore(252, 3, tmp_path, copy.stacked().tile)
+    numbers = np.arange(3 * 252, dtype="f4").reshape(3, 252)
+    store.write(0, 0, numbers)
+    found = joined(copy.stacked().on_store(store).chunks(10))
+    assert torch.equal(found.coords, block.stacked().coords)
+    assert np.array_equal(found.values, numbers.T)
 
 
 def test_codes_are_those_of_the_block(tmp_path):

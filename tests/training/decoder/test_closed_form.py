@@ -6,17 +6,22 @@ import torch
 
 from smore.data import Block
 from smore.decoder import FilterNetwork
-from smore.training.decoder._compression import compress
-from smore.training.decoder.closed_form import FeatureSums, solve_decoder
+from smore.training.decoder.closed_form import FeatureSums, choose_ridge, solve_decoder
+from smore.training.decoder.compression import compress
 from smore.training.decoder.pieces import Piece
-from smore.training.decoder.variable_projection import accumulate_projection, fit_decoder
+from smore.training.decoder.variable_projection import (
+    accumulate_projection,
+    fit_decoder,
+    projection_error,
+)
 
 POINTS, COLUMNS, DIM = 300, 40, 4
 
 
-def network(num_hidden=2, hidden_dim=12, seed=0):
+def network(num_hidden=2, hidden_dim=12, seed=0, outputs=1):
     generator = torch.Generator().manual_seed(seed)
-    return FilterNetwork(2, DIM, hidden_dim, num_hidden, 20.0, generator).double()
+    sizes = (2, DIM, hidden_dim, num_hidden)
+    return FilterNetwork(*sizes, 20.0, generator, num_outputs=outputs).double()
 
 
 def block_of(points=POINTS):
@@ -59,16 +64,19 @@ def test_it_is_the_best_basis_inside_the_span_of_the_features(num_hidden):
     assert left_out == pytest.approx(missed, rel=1e-5)
 
 
-def test_features_times_matrices_are_modes_and_offset():
-    decoder = network()
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_features_times_matrices_are_modes_and_offset(outputs):
+    decoder = network(outputs=outputs)
     coords = torch.rand(7, 2, dtype=torch.float64)
     generator = torch.Generator().manual_seed(3)
-    matrix = torch.randn(decoder.num_features, DIM, generator=generator, dtype=torch.float64)
-    offset = torch.randn(decoder.num_features, generator=generator, dtype=torch.float64)
-    decoder.set_matrices(matrix, offset, 0.7)
-    basis, features = decoder.basis(coords), decoder.features(coords)
-    torch.testing.assert_close(basis.modes, features @ matrix)
-    torch.testing.assert_close(basis.offset, features @ offset + 0.7)
+    matrix = torch.randn(outputs, decoder.num_features, DIM, generator=generator).double()
+    offset = torch.randn(outputs, decoder.num_features, generator=generator).double()
+    constant = torch.randn(outputs, generator=generator).double()
+    decoder.set_matrices(matrix, offset, constant)
+    features = decoder.features(coords)
+    for number, basis in enumerate(decoder.channel_bases(coords, outputs)):
+        torch.testing.assert_close(basis.modes, features @ matrix[number])
+        torch.testing.assert_close(basis.offset, features @ offset[number] + constant[number])
 
 
 def test_the_sums_do_not_depend_on_how_points_are_cut(monkeypatch):
@@ -84,15 +92,49 @@ def test_a_ridge_keeps_coefficients_small_and_errors_near():
     """Many features of few directions: without a ridge their coefficients would know no bound."""
     decoder, block = network(0, 200), compress(block_of(), DIM).block
     sums = FeatureSums.of(decoder, block)
-    size = (sums.gram.diagonal() / sums.count).sqrt()[:, None]
+    size = (sums.gram[0].diagonal() / sums.count).sqrt()[:, None]
     least, small, large = (sums.solve(DIM, ridge) for ridge in (1e-13, 1e-10, 1e-5))
     coefficients = [float((each.matrix * size).abs().max()) for each in (least, small, large)]
     assert coefficients[0] > 3 * coefficients[1] > 30 * coefficients[2]
     assert least.left_out <= small.left_out <= large.left_out
-    modes = decoder.features(block.coords).detach() @ small.matrix
+    modes = decoder.features(block.coords).detach() @ small.matrix[0]
     factor = block.values[:, :-1]
     missed = factor - modes @ torch.linalg.lstsq(modes, factor).solution
     assert small.left_out == pytest.approx(float(missed.square().sum()), rel=1e-6)
+
+
+def test_joint_modes_are_the_best_of_all_channels_together():
+    """Two channels with fields of their own that move together."""
+    one, other = block_of(), block_of()
+    values = torch.stack([one.values, other.values.flip(0) ** 2], dim=2).flatten(1)
+    block = Block(one.coords, one.weights, values, one.snapshots, 2).stacked()
+    small, decoder = compress(block, DIM), network(0, 24, outputs=2)
+    left_out = solve_decoder(decoder, small.block)
+    features = decoder.features(one.coords).detach().numpy()
+    span = np.linalg.qr(features)[0]
+    factor = small.block.values[:, :-1].numpy()
+    rows = [np.arange(2 * POINTS) % 2 == number for number in range(2)]
+    inside = np.concatenate([span.T @ factor[own] for own in rows])
+    energies = np.linalg.svd(inside, compute_uv=False) ** 2
+    expected = (factor**2).sum() - energies[:DIM].sum()
+    assert left_out == pytest.approx(expected, rel=1e-3)
+    basis = decoder.basis(small.block.coords).detach()
+    missed = factor - basis.modes.numpy() @ np.linalg.lstsq(basis.modes.numpy(), factor)[0]
+    assert (missed**2).sum() == pytest.approx(left_out, rel=1e-6)
+
+
+def test_few_points_for_many_features_choose_a_larger_ridge():
+    """With as many features as points anything fits, and what is between them is open."""
+    decoder, small = network(0, 80), compress(block_of(points=80), DIM).block
+    assert choose_ridge(decoder, small) > 1e-10
+    assert choose_ridge(network(0, 20), compress(block_of(points=400), DIM).block) == 1e-10
+    between = block_of(points=1000)
+    chosen, smallest = network(0, 80), network(0, 80)
+    solve_decoder(chosen, small)
+    found = FeatureSums.of(smallest, small).solve(DIM)
+    smallest.set_matrices(found.matrix, found.offset, found.constant)
+    errors = [projection_error(each, between, None) for each in (chosen, smallest)]
+    assert errors[0] < errors[1]
 
 
 def test_no_descent_on_film_matrices_gets_below_it():

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from smore.data import Block
-from smore.training.decoder import _compression
-from smore.training.decoder._compression import compress
+from smore.training.decoder import compression
+from smore.training.decoder.compression import compress
 
 DIM = 4
 
@@ -30,8 +30,8 @@ def block_of(points, columns, rank, channels=1):
 def gram(request, monkeypatch):
     """The Gram matrix formed, or only applied to a subspace."""
     if request.param == "applied":
-        monkeypatch.setattr(_compression, "FEW_COLUMNS", 1)
-        monkeypatch.setattr(_compression, "BYTES_AT_ONCE", 2**16)  # several chunks of points
+        monkeypatch.setattr(compression, "FEW_COLUMNS", 1)
+        monkeypatch.setattr(compression, "BYTES_AT_ONCE", 2**16)  # several chunks of points
 
 
 @pytest.mark.usefixtures("gram")
@@ -73,8 +73,8 @@ def test_the_pod_limit_is_what_the_best_basis_leaves_out():
 
 def test_what_a_subspace_does_not_hold_is_known_to_be_left_out(monkeypatch):
     """A spectrum that goes on beyond the rank: little is lost of what leads, and sums add up."""
-    monkeypatch.setattr(_compression, "FEW_COLUMNS", 1)
-    monkeypatch.setattr(_compression, "_most_columns", lambda _: 30)
+    monkeypatch.setattr(compression, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(compression, "_most_columns", lambda _: 30)
     generator = torch.Generator().manual_seed(4)
     fall = 0.85 ** torch.arange(60, dtype=torch.float64)
     values = torch.linalg.qr(torch.randn(80, 60, generator=generator).double())[0] * fall

@@ -5,9 +5,9 @@ import torch
 
 from smore.data import Block
 from smore.decoder import FilterNetwork
-from smore.decoder.gauge import change_gauge, mode_gram, orthonormal_gauge
-from smore.training.decoder._compression import compress
+from smore.decoder.gauge import mode_gram, orthonormal_gauge
 from smore.training.decoder._muon import orthogonalise
+from smore.training.decoder.compression import compress
 from smore.training.decoder.pieces import Piece
 from smore.training.decoder.variable_projection import (
     accumulate_projection,
@@ -131,7 +131,7 @@ def test_a_change_of_gauge_leaves_every_field_as_it_was():
     matrix = torch.randn(DIM, DIM, generator=generator, dtype=torch.float64)
     shift = torch.randn(DIM, generator=generator, dtype=torch.float64)
     before = decoder.basis(block.coords).decode(codes @ matrix.T + shift)
-    change_gauge(decoder, matrix, shift)
+    decoder.change_gauge(matrix, shift)
     after = decoder.basis(block.coords).decode(codes)
     torch.testing.assert_close(after, before, rtol=1e-12, atol=1e-12)
 
@@ -141,7 +141,7 @@ def test_the_orthonormal_gauge_makes_modes_orthonormal_and_orders_them():
     codes = torch.randn(COLUMNS, DIM, generator=torch.Generator().manual_seed(4)).double()
     gram, _ = mode_gram(decoder, [block], None)
     matrix = orthonormal_gauge(gram, codes)
-    change_gauge(decoder, matrix, torch.zeros(DIM, dtype=torch.float64))
+    decoder.change_gauge(matrix, torch.zeros(DIM, dtype=torch.float64))
     after, _ = mode_gram(decoder, [block], 7)
     torch.testing.assert_close(after, torch.eye(DIM, dtype=torch.float64), rtol=0, atol=1e-10)
     moved = torch.linalg.solve(matrix, codes.T).T

@@ -9,7 +9,7 @@ from smore.data import Normalization, Trajectories, fit_coordinate_map, make_blo
 from smore.data.timeline import Timeline
 from smore.dynamics import LinearDynamics
 from smore.errors import HiddenFrequencyWarning
-from smore.training.decoder._compression import compress
+from smore.training.decoder.compression import compress
 from smore.training.dynamics.linear import (
     CrossValidation,
     IrregularTransitions,

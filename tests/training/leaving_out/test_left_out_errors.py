@@ -9,7 +9,7 @@ from smore.data.timeline import Timeline
 from smore.decoder import Basis, Decoder
 from smore.dynamics import LinearDynamics, LowRankQuadratic, step_map
 from smore.settings import Settings
-from smore.training.decoder._compression import compress
+from smore.training.decoder.compression import compress
 from smore.training.decoder.residual_model import fit_residual_model
 from smore.training.dynamics.linear import Ridge, Transitions
 from smore.training.leaving_out.bases import LeftOutBases
@@ -50,6 +50,9 @@ class Fixed(Decoder):
     def basis(self, coords):
         index = (coords[:, 0] / LARGEST * (len(self.modes) - 1)).round().long()
         return Basis(torch.zeros(len(coords), dtype=coords.dtype), self.modes[index])
+
+    def change_gauge(self, matrix, shift):
+        raise AssertionError("nobody asks")
 
 
 def best_modes(columns):

@@ -115,6 +115,47 @@ class Block:
             observed=None if self.observed is None else self.observed[points],
         )
 
+    def stacked(self) -> Block:
+        """The same values with a row for every point and channel, and a column for a snapshot.
+
+        For decoders whose channels share one code: which channel a row belongs to becomes a last
+        coordinate, and a sum over rows is one over channels too. Rows that are never observed are
+        left out.
+        """
+        channels = self.num_channels
+        number = torch.arange(channels).repeat(self.num_points).to(self.coords)
+        coords = self.coords.repeat_interleave(channels, 0)
+        block = replace(
+            self,
+            coords=torch.cat([coords, number[:, None]], dim=1),
+            weights=self.weights.repeat_interleave(channels),
+            values=_stacked(self.values, channels),
+            num_channels=1,
+            observed=None,
+            patterns=None,
+        )
+        if self.observed is None:
+            return block
+        observed = _stacked(self.observed, channels)
+        seen = observed.any(1)
+        return block.at(seen).with_mask(None if observed[seen].all() else observed[seen])
+
+    def channel(self, number: int) -> Block:
+        """The columns of one channel, whose number becomes a last coordinate."""
+        own = slice(number, None, self.num_channels)
+        patterns = None
+        if self.patterns is not None:  # numbered anew, alike for every chunk of a block
+            patterns = torch.unique(self.patterns[own], return_inverse=True)[1]
+        return replace(
+            self,
+            coords=with_channel(self.coords, number),
+            values=self.values[:, own],
+            num_channels=1,
+            loading=None if self.loading is None else self.loading[own],
+            observed=None if self.observed is None else self.observed[:, own],
+            patterns=patterns,
+        )
+
     @property
     def offset_loading(self) -> Tensor:
         """`loading`, written out."""
@@ -123,6 +164,16 @@ class Block:
     def codes(self, latents: Tensor) -> Tensor:
         """This block's latent codes, one row per column: (all snapshots, C, p) -> (columns, p)."""
         return codes_of(self.snapshots, latents)
+
+
+def with_channel(coords: Tensor, number: int) -> Tensor:
+    """Coordinates (points, d) with the number of a channel as their last column."""
+    return torch.nn.functional.pad(coords, (0, 1), value=number)
+
+
+def _stacked(values: Tensor, channels: int) -> Tensor:
+    """(points, snapshots · channels) -> (points · channels, snapshots)."""
+    return values.unflatten(1, (-1, channels)).transpose(1, 2).flatten(0, 1)
 
 
 def codes_of(snapshots: Tensor, latents: Tensor) -> Tensor:

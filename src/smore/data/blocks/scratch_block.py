@@ -29,16 +29,23 @@ class StoredPlaces:
         mesh: where they are.
         points: their numbers in the mesh; None for all.
         coordinate_map: from the user's coordinates to the decoder's.
+        channels: rows of each point, see `Block.stacked`; 1 where points are rows.
     """
 
     mesh: Mesh
     points: NDArray[np.intp] | None
     coordinate_map: CoordinateMap
+    channels: int = 1
 
     def read(self, which: slice) -> tuple[Tensor, Tensor]:
-        """Decoder coordinates (some, d) and quadrature weights (some,), float64."""
-        points = which if self.points is None else self.points[which]
+        """Decoder coordinates (some, d) and quadrature weights (some,), float64, of some rows."""
+        rows = np.arange(which.start, which.stop)
+        points = rows // self.channels if self.channels > 1 else which
+        points = points if self.points is None else self.points[points]
         coords = torch.as_tensor(self.coordinate_map(self.mesh.places(points)))
+        if self.channels > 1:
+            number = torch.as_tensor(rows % self.channels).to(coords)
+            coords = torch.cat([coords, number[:, None]], dim=1)
         return coords, torch.tensor(self.mesh.measures(points))
 
 
@@ -58,6 +65,7 @@ class StoredBlock:
         device: of chunks.
         loading: (columns,) as in `Block`.
         team: as in `Block`.
+        rows_per_point: channels that chunks have as rows, see `stacked`.
     """
 
     store: ColumnStore
@@ -71,6 +79,7 @@ class StoredBlock:
     device: torch.device
     loading: Tensor | None = None
     team: Team = ALONE
+    rows_per_point: int = 1
 
     # A gap in one snapshot would be one in all, and its point not stored.
     observed = None
@@ -78,7 +87,7 @@ class StoredBlock:
 
     @property
     def num_points(self) -> int:
-        return self.store.num_points
+        return self.store.num_points * self.rows_per_point
 
     @property
     def total_points(self) -> int:
@@ -87,7 +96,16 @@ class StoredBlock:
 
     @property
     def num_columns(self) -> int:
-        return len(self.columns)
+        return len(self.columns) // self.rows_per_point
+
+    @property
+    def tile(self) -> int:
+        """Rows that are read at once."""
+        return self.store.tile * self.rows_per_point
+
+    def stacked(self) -> StoredBlock:
+        """See `Block.stacked`; chunks are stacked as they are read."""
+        return replace(self, rows_per_point=self.num_channels, num_channels=1)
 
     @property
     def num_values(self) -> int:
@@ -102,13 +120,25 @@ class StoredBlock:
 
     def chunks(self, size: int | None) -> Iterator[Block]:
         """Pieces of at most `size` points; the next ones are read while one is worked on."""
-        for (chunk,) in chunks_together(self, size=size):
-            yield chunk
+        return counted_pass(self._cut(size), lambda chunk: chunk.num_points, self.num_points)
+
+    def _cut(self, size: int | None) -> Iterator[Block]:
+        size = size or DEFAULT_CHUNK
+        unit = self.tile * max(size // self.tile, 1)
+        starts = range(0, self.num_points, unit)
+        ranges = (slice(start, min(start + unit, self.num_points)) for start in starts)
+        for piece in prefetched(self.read, ranges):
+            yield from piece.cut(size)
 
     def read(self, points: slice) -> Block:
         """Some of the points, whole tiles of the store."""
+        first, last = (end // self.rows_per_point for end in (points.start, points.stop))
+        chunk = self._read(slice(first, last))
+        return chunk.stacked() if self.rows_per_point > 1 else chunk
+
+    def _read(self, points: slice) -> Block:
         coords, weights = self.places.read(points)
-        values = torch.empty(points.stop - points.start, self.num_columns, dtype=self.dtype)
+        values = torch.empty(points.stop - points.start, len(self.columns), dtype=self.dtype)
         shift, scale = torch.tensor(self.shift)[:, None], torch.tensor(self.scale)[:, None]
         for tile in range(points.start // self.store.tile, -(-points.stop // self.store.tile)):
             part = torch.from_numpy(self.store.read(tile, self.columns))
@@ -120,17 +150,17 @@ class StoredBlock:
             weights=weights.to(self.device, self.dtype),
             values=values.to(self.device),
             snapshots=self.snapshots,
-            num_channels=self.num_channels,
+            num_channels=self.num_channels * self.rows_per_point,
             loading=self.loading,
         )
 
     def at(self, points: Tensor) -> Block:
         """Some of the points, in the given order; they are held in memory."""
         order = points.argsort()
-        tiles = torch.div(points[order], self.store.tile, rounding_mode="floor")
+        tiles = torch.div(points[order], self.tile, rounding_mode="floor")
         kept = []
         for tile in tiles.unique().tolist():
-            here = self.store.points_of(tile)
+            here = slice(tile * self.tile, min((tile + 1) * self.tile, self.num_points))
             kept.append(self.read(here).at(points[order][tiles == tile] - here.start))
         sorted_points = replace(
             kept[0],
@@ -141,10 +171,12 @@ class StoredBlock:
         return sorted_points.at(order.argsort())
 
     def on_store(self, store: ColumnStore) -> StoredBlock:
-        """The columns of another store on the same points, each a snapshot of one channel."""
+        """The columns of another store on the same rows, each a snapshot of one channel."""
         return replace(
             self,
             store=store,
+            places=replace(self.places, channels=self.places.channels * self.rows_per_point),
+            rows_per_point=1,
             columns=np.arange(store.num_columns),
             shift=np.zeros(store.num_columns, dtype=np.float32),
             scale=np.ones(store.num_columns, dtype=np.float32),
@@ -153,45 +185,9 @@ class StoredBlock:
             loading=None,
         )
 
-    def select(self, which: slice | NDArray[np.integer]) -> StoredBlock:
-        """Some of the columns, as if each were a snapshot of one channel."""
-        columns = self.columns[which]
-        return replace(
-            self,
-            columns=columns,
-            shift=self.shift[which],
-            scale=self.scale[which],
-            snapshots=torch.arange(len(columns), device=self.device),
-            num_channels=1,
-        )
-
     def codes(self, latents: Tensor) -> Tensor:
         """See `Block.codes`."""
         return codes_of(self.snapshots, latents)
 
 
 AnyBlock = Block | StoredBlock
-
-
-def chunks_together(*blocks: AnyBlock, size: int | None) -> Iterator[tuple[Block, ...]]:
-    """The chunks of several blocks on the same points, side by side."""
-    chunks = _cut_together(blocks, size)
-    return counted_pass(chunks, lambda chunk: chunk[0].num_points, blocks[0].num_points)
-
-
-def _cut_together(blocks: tuple[AnyBlock, ...], size: int | None) -> Iterator[tuple[Block, ...]]:
-    in_memory = [block for block in blocks if isinstance(block, Block)]
-    if len(in_memory) == len(blocks):
-        yield from zip(*(block.cut(size) for block in in_memory), strict=True)
-        return
-    size = size or DEFAULT_CHUNK
-    tiles = [block.store.tile for block in blocks if isinstance(block, StoredBlock)]
-    unit = max(tiles) * max(size // max(tiles), 1)
-    num_points = blocks[0].num_points
-    ranges = (slice(start, min(start + unit, num_points)) for start in range(0, num_points, unit))
-
-    def read(points: slice) -> tuple[Block, ...]:
-        return tuple(block.read(points) for block in blocks)
-
-    for pieces in prefetched(read, ranges):
-        yield from zip(*(piece.cut(size) for piece in pieces), strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from smore.decoder import FilterNetwork, change_gauge, mode_gram, orthonormal_gauge
+from smore.decoder import Decoder, mode_gram, orthonormal_gauge
 from smore.inference import LatentPrior, NormalEquations, normal_equations, posterior
 from smore.training.decoder.variable_projection import solve_codes
 from smore.training.problem import TrainingProblem
@@ -19,7 +19,7 @@ STATES_AT_ONCE = 64  # their covariances are held together
 
 @torch.no_grad()
 def solve_latents(
-    problem: TrainingProblem, decoder: FilterNetwork, chunk_size: int | None
+    problem: TrainingProblem, decoder: Decoder, chunk_size: int | None
 ) -> tuple[Tensor, float]:
     """Latents (snapshots, channels, p), float64, and their mean squared reconstruction error.
 
@@ -38,14 +38,15 @@ def solve_latents(
     gram, offset = mode_gram(decoder, problem.blocks, chunk_size)
     shift = -torch.linalg.lstsq(gram, offset[:, None], driver="gelsd").solution[:, 0]
     matrix = orthonormal_gauge(gram, latents - shift)
-    change_gauge(decoder, matrix, shift)
+    decoder.change_gauge(matrix, shift)
     return torch.linalg.solve(matrix, (latents - shift).flatten(0, 1).T).T.view(shape), error
 
 
 def latent_table(equations: Sequence[NormalEquations]) -> Tensor:
-    """Least-squares latents (snapshots, channels, p) of all snapshots, float64."""
+    """Least-squares latents (snapshots, codes, p) of all snapshots, float64."""
     num_snapshots = sum(len(each.snapshots) for each in equations)
-    latents = torch.empty(num_snapshots, *equations[0].moment.shape[1:], dtype=torch.float64)
+    shape = (num_snapshots, equations[0].num_codes, equations[0].moment.shape[-1])
+    latents = torch.empty(shape, dtype=torch.float64)
     for each in equations:
         latents[each.snapshots] = solve_codes(each)
     return latents
@@ -56,11 +57,11 @@ def _complete(equations: Sequence[NormalEquations], latents: Tensor) -> None:
     least = ENOUGH_POINTS * latents.shape[-1]
     well = torch.zeros(len(latents), dtype=torch.bool)
     for each in equations:
-        well[each.snapshots] = (each.count >= least).all(1)
+        well[each.snapshots] = (each.summed().count >= least).all(1)
     if bool(well.all()) or int(well.sum()) < 2:
         return
     prior = LatentPrior.fit(latents[well].flatten(1))
-    squared, count = (torch.zeros(latents.shape[1], dtype=torch.float64) for _ in range(2))
+    squared, count = torch.zeros(2, equations[0].count.shape[1], dtype=torch.float64)
     for each in equations:
         rows = well[each.snapshots]
         squared += each.squared_residual(latents[each.snapshots])[rows].sum(0)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Block
 from smore.errors import SettingsError
-from smore.training.decoder._compression import Compressed, compress
+from smore.training.decoder.compression import Compressed, compress
 
 # A mesh or mask with fewer points than this times p leaves too little of a snapshot unexplained,
 # whatever the modes, to learn from.
@@ -45,17 +45,22 @@ class Piece:
     compressed: Compressed | None = None
 
 
-def make_pieces(blocks: Sequence[AnyBlock], latent_dim: int, *, centred: bool) -> list[Piece]:
+def make_pieces(
+    blocks: Sequence[AnyBlock], latent_dim: int, *, centred: bool, joint: bool = False
+) -> list[Piece]:
     """The blocks, compressed where that helps, without masks that show too little.
 
     Args:
         blocks: the training data.
         latent_dim: p.
         centred: whether the decoder has an offset.
+        joint: whether the channels of a snapshot share one code.
 
     Raises:
         SettingsError: no snapshot has enough observed points for so many latents.
     """
+    if joint:
+        blocks = [block.stacked() for block in blocks]
     parts = [part for block in blocks for part in _by_mask(block, latent_dim)]
     parts = [part for part in parts if part.total_points >= LEAST_POINTS * latent_dim]
     if not parts:

@@ -29,20 +29,23 @@ def fit_residual_model(
     Args:
         decoder: fitted.
         blocks: the training data.
-        latents: (snapshots, channels, p) their latents.
-        covariance: (channels, p, p) of the latents of each channel.
+        latents: (snapshots, codes, p) their latents.
+        covariance: (codes, p, p) of the latents of each code.
         chunk_size: points decoded at once.
     """
-    num_channels = len(covariance)
+    num_channels = blocks[0].num_channels
     square = torch.zeros(num_channels, 2, 2, dtype=torch.float64)
     cross = torch.zeros(num_channels, 2, dtype=torch.float64)
-    typical = covariance.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None]
+    typical = covariance.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None] / decoder.num_outputs
     for block in blocks:
-        codes = block.codes(latents)
         for chunk in block.chunks(chunk_size):
-            basis = decoder.basis(chunk.coords)
-            squared, count = _pointwise_errors(basis, chunk, codes)
-            varies = field_variance(basis.modes.to("cpu", torch.float64), covariance)
+            parts = [
+                (basis, _pointwise_errors(basis, part, part.codes(latents)))
+                for basis, part in decoder.parts(chunk)
+            ]
+            squared, count = (torch.cat(each) for each in zip(*(e for _, e in parts), strict=True))
+            bases = [basis for basis, _ in parts] * (num_channels // len(parts))
+            varies = field_variance(bases, covariance)
             weight = 1 / (varies + typical).square().clamp(min=1e-300)
             terms = torch.stack([torch.ones_like(varies), varies], dim=-1)
             square += torch.einsum("kx,kxi,kxj->kij", weight * count, terms, terms)

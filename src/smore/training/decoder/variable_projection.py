@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 
-from smore.data import AnyBlock
+from smore.data import AnyBlock, Block
 from smore.decoder import Basis, FilterNetwork, GradientSum, backpropagate_residual
 from smore.errors import DivergenceError, how_to_set
 from smore.inference import NormalEquations, chunk_equations, normal_equations
 from smore.runtime import common_team
 from smore.training.checkpoints.checkpoints import Checkpoints, Randomness
 from smore.training.decoder._muon import Muon
-from smore.training.decoder.closed_form import solve_decoder
+from smore.training.decoder.closed_form import RIDGE, solve_decoder
 from smore.training.decoder.pieces import Piece, draw
 from smore.training.last_good import LastGood
 from smore.training.schedule import Schedule
@@ -94,7 +94,7 @@ def fit_decoder(
         decoder.zero_grad()
         drawn = draw(pieces, generator)
         if eliminate:
-            solve_decoder(decoder, pieces[0].block, with_offset=with_offset)
+            solve_decoder(decoder, pieces[0].block, with_offset=with_offset, ridge=RIDGE)
         if judge is not None and schedule.steps % JUDGED_EVERY == 0:
             standing.judge(decoder, judge())
         loss = accumulate_projection(decoder, drawn, chunk_size)
@@ -180,19 +180,23 @@ def accumulate_projection(
         scale = torch.full(
             (block.num_columns,), math.sqrt(piece.weight), dtype=block.dtype, device=block.device
         )
-        basis: Basis | None = None
         whole = block.whole(chunk_size)
+        seen: list[tuple[Block, Basis]] = []
         if whole is not None:
-            basis = decoder.basis(whole.coords)  # one evaluation serves the solve and the gradient
-            equations = chunk_equations(basis, whole)
+            # One evaluation serves the solve and the gradient; parts with borders that one to four
+            # processes have in common, so that these agree however steps add up.
+            parts = whole.parts() if len(pieces) == 1 else [whole]
+            seen = [(part, decoder.basis(part.coords)) for part in parts]
+            equations = chunk_equations(seen[0][1], seen[0][0])
+            for part, basis in seen[1:]:
+                equations.add_(chunk_equations(basis, part))
             equations.add_up(whole.team)
         else:
             (equations,) = normal_equations(decoder, [block], chunk_size)
         codes = solve_codes(equations).flatten(0, 1).to(block.device, block.dtype)
-        for chunk in block.chunks(chunk_size):
-            loss += backpropagate_residual(
-                basis or decoder.basis(chunk.coords), chunk, codes, scale
-            )
+        chunks = seen or ((each, decoder.basis(each.coords)) for each in block.chunks(chunk_size))
+        for chunk, basis in chunks:
+            loss += backpropagate_residual(basis, chunk, codes, scale)
             gradient.take()
     team = common_team(piece.block for piece in pieces)
     gradient.give(team)
@@ -207,7 +211,8 @@ def projection_error(decoder: FilterNetwork, block: AnyBlock, chunk_size: int | 
 
 
 def solve_codes(equations: NormalEquations) -> Tensor:
-    """Least-squares codes (n, channels, p), by Cholesky with a ridge of 1e-10."""
+    """Least-squares codes (n, codes, p), by Cholesky with a ridge of 1e-10."""
+    equations = equations.summed()
     diagonal = equations.gram.diagonal(dim1=-2, dim2=-1).mean(-1)[:, None, None]
     ridge = GRAM_RIDGE * diagonal * torch.eye(equations.gram.shape[-1], dtype=torch.float64)
     root = torch.linalg.cholesky(equations.gram + ridge)

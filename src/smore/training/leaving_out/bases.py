@@ -15,7 +15,7 @@ from torch import Tensor
 
 from smore.data import DEFAULT_CHUNK, Block, Timeline
 from smore.decoder import Decoder
-from smore.training.decoder._compression import Compressed
+from smore.training.decoder.compression import Compressed
 
 # Snapshots whose errors are looked at point by point, and how many points.
 MOST_SNAPSHOTS = 512
@@ -30,20 +30,27 @@ class LeftOutBases:
     Args:
         compressed: every training snapshot, on one mesh.
         timeline: which snapshot comes when.
-        num_channels: columns per snapshot.
+        num_codes: columns per snapshot.
         latent_dim: p.
+        num_outputs: rows per point; codes are joint if there are several.
     """
 
     def __init__(
-        self, compressed: Compressed, timeline: Timeline, num_channels: int, latent_dim: int
+        self,
+        compressed: Compressed,
+        timeline: Timeline,
+        num_codes: int,
+        latent_dim: int,
+        num_outputs: int = 1,
     ) -> None:
         self.latent_dim, self.compressed = latent_dim, compressed.block
         self.change = _orthonormalising(compressed)
         outside = compressed.coordinates.new_full((), compressed.mean_outside)
         mean = torch.cat([compressed.mean, outside[None]])
         coordinates = torch.nn.functional.pad(compressed.coordinates, (0, 1)) + mean
-        self.total_points = compressed.total_points
-        table = coordinates.unflatten(0, (-1, num_channels))
+        self.num_outputs = num_outputs
+        self.total_points = compressed.total_points // num_outputs
+        table = coordinates.unflatten(0, (-1, num_codes))
         # Per point, as latents in an orthonormal gauge are.
         self.trajectories = timeline.gather(table) / self.total_points**0.5
         self.valid = timeline.valid
@@ -80,6 +87,7 @@ class LeftOutBases:
         team, most = self.compressed.team, MOST_POINTS // self.compressed.team.size
         some = self.compressed.at(_spread(self.compressed.num_points, most))
         directions = team.gather(self._directions(some))
+        output = team.gather(some.coords[:, -1:].to("cpu", torch.float64))[:, 0].round()
         outside, inside = [], []
         for fold in range(int(folds.max()) + 1):
             chosen = folds == fold
@@ -89,10 +97,11 @@ class LeftOutBases:
             snapshots = snapshots[kept.round().long()]
             outside.append(self._missed(snapshots, self._basis(chosen), directions))
             inside.append(self._missed(snapshots, everything, directions))
-        seen, unseen = torch.cat(inside), torch.cat(outside)  # (snapshots, channels, points)
-        typical = seen.square().mean(0).sqrt().clamp(min=torch.finfo(seen.dtype).tiny)
-        growth = (_quantile(unseen / typical) / _quantile(seen / typical)).square()
-        return (growth - 1).clamp(min=0) * seen.square().mean((0, 2))
+        seen, unseen = torch.cat(inside), torch.cat(outside)  # (snapshots, codes, rows)
+        if self.num_outputs == 1:
+            return _excess(seen, unseen)
+        rows = [output == number for number in range(self.num_outputs)]
+        return torch.cat([_excess(seen[..., own], unseen[..., own]) for own in rows])
 
     def _missed(self, snapshots: Tensor, basis: Tensor, directions: Tensor) -> Tensor:
         """What the basis misses of snapshots (n, channels, rank), at the points of directions."""
@@ -114,6 +123,13 @@ def _orthonormalising(compressed: Compressed) -> Tensor:
         change[-1, -1] = 1 / compressed.mean_outside
         change[:-1, -1] = -size * compressed.mean / compressed.mean_outside
     return change
+
+
+def _excess(seen: Tensor, unseen: Tensor) -> Tensor:
+    """(channels,) of what is missed (snapshots, channels, points), see `LeftOutBases.excess`."""
+    typical = seen.square().mean(0).sqrt().clamp(min=torch.finfo(seen.dtype).tiny)
+    growth = (_quantile(unseen / typical) / _quantile(seen / typical)).square()
+    return (growth - 1).clamp(min=0) * seen.square().mean((0, 2))
 
 
 def _spread(num_points: int, most: int) -> Tensor:

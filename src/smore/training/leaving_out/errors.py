@@ -121,9 +121,9 @@ def _linear_errors(
         carried = made @ matrix.T
         if bases is not None and modes_seen is not None:
             change = bases.change_of_basis(chosen, modes_seen)
+            codes = decoder.num_codes(problem.num_channels)
             made, carried = (
-                (each.unflatten(-1, (problem.num_channels, -1)) @ change.T).flatten(-2)
-                for each in (made, carried)
+                (each.unflatten(-1, (codes, -1)) @ change.T).flatten(-2) for each in (made, carried)
             )
         steps[chosen], moved[chosen] = made, carried
     return collect(steps, moved, problem.timeline.valid[:, 1:], excess)

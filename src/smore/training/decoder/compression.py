@@ -195,7 +195,7 @@ def _factor_block(block: AnyBlock, vectors: Tensor, *, centred: bool) -> AnyBloc
         for columns, mean in _departures(block, centred)
     )
     if isinstance(block, StoredBlock):
-        store = ColumnStore(block.num_points, kept + 1, block.store.folder, block.store.tile)
+        store = ColumnStore(block.num_points, kept + 1, block.store.folder, block.tile)
         point = 0
         for part in parts:
             store.write(0, point, part.T.to(torch.float32).numpy())
