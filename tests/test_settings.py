@@ -15,6 +15,7 @@ WRONG = {
     "hidden_dim": [0, 7, 1],
     "num_hidden": [-1, -3],
     "latents": ["both", "", 1],
+    "decoder": ["pod", "", 1],
     "frequency_scale": [0.0, -1.0, *NOT_A_NUMBER],
     "dynamics": ["dino", ""],
     "rank": [0],

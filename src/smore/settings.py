@@ -18,6 +18,9 @@ from pydantic_core import ErrorDetails
 
 from smore.errors import SettingsError, how_to_set
 
+# w_s of the paper.
+PAPERS_SCALE = 64.0
+
 # Settings that only one recipe looks at.
 RECIPE_OF = dict.fromkeys(
     ("epochs", "batch_size", "latent_rate", "evaluate_every", "fit_steps", "gradient"), "paper"
@@ -37,11 +40,21 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    # The decoder: a FiLM-shifted multiplicative filter network.
+    # The decoder: a FiLM-shifted multiplicative filter network, or modes at the points of a mesh.
+    decoder: Literal["network", "gridded"] | None = Field(
+        None,
+        description="a filter network, or modes at the points of the one training mesh, with an "
+        "interpolation between; default: what left-out points prefer, network if hidden_dim is set",
+    )
     latent_dim: int | None = Field(None, ge=1, description="p, length of one channel's latent code")
     hidden_dim: int | None = Field(None, ge=2, description="h, width of the decoder; even")
     num_hidden: int = Field(3, ge=0, description="hidden linear layers of the decoder")
-    frequency_scale: float = Field(64.0, gt=0, description="w_s, range of initial frequencies")
+    frequency_scale: float | None = Field(
+        None,
+        gt=0,
+        description="w_s, range of initial frequencies; default: what left-out points prefer, the "
+        "paper's 64 where they cannot tell",
+    )
 
     latents: Literal["shared", "joint"] | None = Field(
         None,
@@ -176,6 +189,8 @@ class Settings(BaseModel):
             raise ValueError(f"rank belongs to lrlq or conservative, not to {self.dynamics!r}")
         if self.dissipative and self.dynamics != "conservative":
             raise ValueError(f"dissipative belongs to conservative, not to {self.dynamics!r}")
+        if self.decoder == "gridded" and self.recipe != "fast":
+            raise ValueError("decoder 'gridded' needs recipe 'fast'")
         if self.latents == "joint" and self.recipe != "fast":
             raise ValueError("joint latents need recipe 'fast'")
         if self.dynamics == "conservative":
@@ -206,6 +221,10 @@ class Settings(BaseModel):
     def scaling(self) -> Literal["standard", "scale", "none"]:
         """The normalisation, chosen by dynamics where the user did not."""
         return self.normalization or ("scale" if self.dynamics == "conservative" else "standard")
+
+    def num_outputs(self, num_channels: int) -> int:
+        """Channels that have modes of their own."""
+        return num_channels if self.latents == "joint" else 1
 
     def num_codes(self, num_channels: int) -> int:
         """Codes of a snapshot."""

@@ -59,6 +59,7 @@ def _preset(data: str, model: str) -> Preset:
         latent_dim=latent_dim,
         hidden_dim=hidden_dim,
         num_hidden=num_hidden,
+        frequency_scale=64.0,
         normalization="none",  # the benchmark files hold the paper's units already
         time_scale=1.0,
         train_length=10,

@@ -5,7 +5,7 @@ import pytest
 
 from smore import Trajectories
 from smore.errors import SettingsError
-from smore.surrogate.networks import build_decoder, build_dynamics, count_parameters
+from smore.surrogate.networks import build_dynamics, build_network, count_parameters
 from smore_paper.presets import PRESETS, from_preset, preset, preset_settings
 
 # The paper's table: name, channels, d, p, h_dec, l_dec, h_dyn, κ, batch, K_eval, parameters.
@@ -32,7 +32,7 @@ def test_parameters_and_zero_weights_add_up_to_the_papers_count(row):
     """Ours plus the d·h weights that the paper counts and fixes at zero."""
     name, channels, dim, *_, count = row
     chosen = preset(name)
-    decoder = build_decoder(chosen.settings, dim)
+    decoder = build_network(chosen.settings, dim)
     dynamics = build_dynamics(chosen.settings, channels)
     assert count_parameters(decoder, dynamics) + dim * chosen.settings.hidden_dim == count
     assert (chosen.num_channels, chosen.coordinate_dim) == (channels, dim)

@@ -26,7 +26,7 @@ from smore.training.checkpoints.checkpoints import checkpoint_files
 from waves import trajectories
 
 ASKED = "no unreadable checkpoint, final weights bit-identical to the uninterrupted run"
-SIZES = {"latent_dim": 6, "hidden_dim": 12, "num_hidden": 2, "device": "cpu"}
+SIZES = {"latent_dim": 6, "hidden_dim": 12, "num_hidden": 2, "frequency_scale": 64.0}
 RECIPES = (
     SIZES | {"recipe": "paper", "dynamics": "lrlq", "rank": 2, "epochs": 60, "fit_steps": 5},
     SIZES | {"decoder_steps": 60, "dynamics_steps": 1},

@@ -11,7 +11,7 @@ from smore.data import Normalization, Trajectories, fit_coordinate_map
 from smore.dynamics import draw_anchors
 from smore.errors import DivergenceError
 from smore.settings import Settings
-from smore.surrogate.networks import build_decoder, build_dynamics
+from smore.surrogate.networks import build_dynamics, build_network
 from smore.training import TrainingProblem
 from smore.training.algorithm1 import Algorithm1, draw_batches
 
@@ -57,7 +57,7 @@ def both(data, dtype, **options):
     generator = torch.Generator().manual_seed(1)
     coordinate_map = fit_coordinate_map(data)
     normalization = Normalization.fit(data, "standard")
-    decoder = build_decoder(settings, coordinate_map.decoder_dim, generator).to(dtype)
+    decoder = build_network(settings, coordinate_map.decoder_dim, generator).to(dtype)
     dynamics = build_dynamics(settings, data.num_channels, generator).to(dtype)
     problem = TrainingProblem.of(data, normalization, coordinate_map, 1.0, dtype=dtype)
     engine = Algorithm1(problem, copy.deepcopy(decoder), copy.deepcopy(dynamics), settings)

@@ -120,6 +120,8 @@ def test_what_the_user_chose_stays():
         dynamics_rate=0.2,
         normalization="none",
         latents="joint",
+        decoder="network",
+        frequency_scale=20.0,
     )
     assert resolve(chosen, [], 2) == chosen
 

@@ -10,7 +10,7 @@ from smore.data import Block
 from smore.decoder.residual import backpropagate_residual
 from smore.errors import DataError
 from smore.settings import Settings
-from smore.surrogate.networks import build_decoder
+from smore.surrogate.networks import build_network
 from smore.training import _memory as memory
 from smore.training._memory import bytes_per_point, choose_chunk_size, require_memory
 from smore_paper.measuring.fresh_process import alone, memory_rise
@@ -42,7 +42,7 @@ def test_very_little_memory_still_makes_headway():
 
 def _rise(num_points: int, num_columns: int) -> int:
     settings = Settings.of(latent_dim=64, hidden_dim=160, num_hidden=4)
-    decoder = build_decoder(settings, 2)
+    decoder = build_network(settings, 2)
     block = Block(
         torch.rand(num_points, 2),
         torch.ones(num_points),

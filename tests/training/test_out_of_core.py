@@ -17,10 +17,10 @@ from smore.inference import normal_equations
 from smore.inference.observability import observabilities
 from smore.surrogate import _lazy_forecast as lazy_forecast
 from smore.training._defaults import choose_latent_dim
+from smore.training.decoder._variable_projection import accumulate_projection
 from smore.training.decoder.compression import compress
 from smore.training.decoder.pieces import Piece, make_pieces
 from smore.training.decoder.residual_model import fit_residual_model
-from smore.training.decoder.variable_projection import accumulate_projection
 from smore.training.leaving_out.bases import LeftOutBases
 from streamed import both, flow
 
@@ -162,7 +162,7 @@ RECIPES = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_model_from_a_file_is_the_model_from_memory(recipe, data, tmp_path):
     """Weights, description, scores and forecasts."""
-    options = RECIPES[recipe] | {"latent_dim": DIM, "hidden_dim": 16}
+    options = RECIPES[recipe] | {"latent_dim": DIM, "hidden_dim": 16, "frequency_scale": 64.0}
     models = [
         SMORE(**options, chunk_size=size).fit(each, progress=False)
         for each, size in zip(data, (None, 11), strict=True)

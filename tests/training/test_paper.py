@@ -13,7 +13,7 @@ from smore.dynamics import rollout, step_map
 from smore.errors import DivergenceError
 from smore.inference import infer_states, normal_equations
 from smore.settings import Settings
-from smore.surrogate.networks import build_decoder, build_dynamics
+from smore.surrogate.networks import build_dynamics, build_network
 from smore.training._paper import train_paper
 from smore.training.preparing import prepare
 
@@ -52,7 +52,7 @@ def run(data=None, select_on=None, progress=None, **settings):
     }
     ready = prepare(data or trajectories(), select_on, Settings.of(**(chosen | settings)), CPU)
     generator = torch.Generator().manual_seed(0)
-    decoder = build_decoder(ready.settings, ready.coordinate_map.decoder_dim, generator)
+    decoder = build_network(ready.settings, ready.coordinate_map.decoder_dim, generator)
     dynamics = build_dynamics(ready.settings, ready.problem.num_channels, generator)
     trained = train_paper(
         ready.problem,

@@ -28,7 +28,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ from torch import Tensor
 from torch.func import jvp
 
 from smore.data import BoxMap, Mesh, SphereMap
-from smore.decoder import Decoder, FilterNetwork
+from smore.decoder import Basis, Decoder, FilterNetwork, GriddedBasis
 
 if TYPE_CHECKING:  # a surrogate may one day ask for its own certificate
     from smore.surrogate import Surrogate
@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # a surrogate may one day ask for its own certificate
 USEFUL = 2.0
 # How many times finer grids are tried where one does not prove such a bound.
 FINER = (1, 4, 16)
+NEGLIGIBLE = 1e-6
 # Points whose derivatives are taken at once.
 CHUNK = 2**10
 # What sums in float64 may lose of a bound that is claimed to be proven.
@@ -111,6 +112,8 @@ def decoder_constants(
     units = _Units.of(surrogate)
     coords = torch.as_tensor(description.coordinate_map(mesh.coords))
     gram, mesh_peaks = _on_mesh(decoder, coords, torch.tensor(mesh.weights), units)
+    if isinstance(decoder, GriddedBasis):
+        return _of_coefficients(decoder, units, gram, mesh_peaks, mesh)
     chart = _chart(description.coordinate_map, mesh)
     fourth = _fourth(decoder, chart, units)
     peaks, rigorous = mesh_peaks, False
@@ -139,6 +142,26 @@ def decoder_constants(
     )
 
 
+def _of_coefficients(
+    decoder: GriddedBasis, units: _Units, gram: Tensor, peaks: Tensor, mesh: Mesh
+) -> DecoderConstants:
+    """Those of an interpolation, whose fields never exceed their coefficients."""
+    bases = decoder.coefficients()
+    bases = bases if decoder.joint else bases * len(units.scale)
+    bound = _largest(*units.of_bases(bases, decoder.joint)) * (1 + _ROUND_OFF)
+    negligible = NEGLIGIBLE * float(bound.max())  # an offset of nothing but round-off, say
+    rigorous = bool((bound <= USEFUL * peaks + negligible).all())
+    growth_offset, growth_slope = (bound if rigorous else peaks).tolist()
+    return DecoderConstants(
+        growth_offset=growth_offset,
+        growth_slope=growth_slope,
+        lipschitz=float(torch.linalg.eigvalsh(gram)[-1].clamp(min=0).sqrt()),
+        measure=float(mesh.weights.sum()),
+        rigorous=rigorous,
+        num_points=mesh.num_points,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _Units:
     """What a decoder says, in the user's units.
@@ -163,11 +186,14 @@ class _Units:
         Channels that share modes have one norm for all, the largest; with modes of their own their
         squares add up.
         """
-        bases = decoder.channel_bases(coords, len(self.scale))
+        return self.of_bases(decoder.channel_bases(coords, len(self.scale)), decoder.joint)
+
+    def of_bases(self, bases: Sequence[Basis], joint: bool) -> tuple[Tensor, Tensor]:
+        """`rows` of what the channels have at some points."""
         offset = torch.stack([basis.offset for basis in bases], dim=1)
         modes = (
             torch.cat([s * basis.modes for s, basis in zip(self.scale, bases, strict=True)], dim=1)
-            if decoder.joint
+            if joint
             else self.scale.max() * bases[0].modes
         )
         return self.shift + self.scale * offset, modes

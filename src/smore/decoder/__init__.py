@@ -4,6 +4,8 @@ from smore.decoder.basis import Basis
 from smore.decoder.decoder import Decoder, per_channel
 from smore.decoder.gauge import mode_gram, orthonormal_gauge
 from smore.decoder.gradient_sum import GradientSum
+from smore.decoder.gridded import GriddedBasis
+from smore.decoder.interpolation import Interpolation, interpolation_of
 from smore.decoder.network import FilterNetwork
 from smore.decoder.residual import (
     accumulate_reconstruction,
@@ -17,8 +19,11 @@ __all__ = [
     "Decoder",
     "FilterNetwork",
     "GradientSum",
+    "GriddedBasis",
+    "Interpolation",
     "accumulate_reconstruction",
     "backpropagate_residual",
+    "interpolation_of",
     "mode_gram",
     "orthonormal_gauge",
     "per_channel",

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from smore.decoder import FilterNetwork
+from smore.data import Mesh
+from smore.decoder import Decoder, Interpolation, interpolation_of
 from smore.dynamics import LatentDynamics
 from smore.settings import Settings
 from smore.surrogate import Description, build_decoder, build_dynamics
@@ -34,22 +35,50 @@ class _Expected(NamedTuple):
 
 def hollow_networks(
     tensors: Mapping[str, Tensor], description: Description
-) -> tuple[FilterNetwork, LatentDynamics]:
+) -> tuple[Decoder, LatentDynamics]:
     """Decoder and dynamics as `description` has them, without memory for their weights.
 
     Raises:
         ValueError: `tensors` are other ones than such a model consists of, or hold NaN or infinity.
     """
     _require_possible(tensors, description.settings)
+    dim, channels = description.coordinate_map.decoder_dim, len(description.channels)
+    interpolation = _interpolation(tensors, description)
     with torch.device("meta"):
-        dim, channels = description.coordinate_map.decoder_dim, len(description.channels)
-        decoder = build_decoder(description.settings, dim, num_channels=channels)
+        decoder = build_decoder(description.settings, dim, channels, interpolation)
         dynamics = build_dynamics(description.settings, channels).double()
     expected = _numbered(DECODER, decoder) | _numbered(DYNAMICS, dynamics)
     expected |= _expected_beside_networks(tensors, description, dynamics.dim)
     for name in [*expected, *tensors]:
         _require_expected(name, tensors.get(name), expected.get(name))
     return decoder, dynamics
+
+
+def _interpolation(tensors: Mapping[str, Tensor], description: Description) -> Interpolation | None:
+    """Of a gridded basis, whose nodes are the points of the mesh."""
+    if description.settings.decoder != "gridded":
+        return None
+    expected = _expected_mesh(description)
+    if not expected:
+        raise ValueError("its decoder is gridded, and there is no mesh")
+    for name, each in expected.items():
+        _require_expected(name, tensors.get(name), each)
+    found = interpolation_of(stored_mesh(tensors, description), description.coordinate_map)
+    if found is None:
+        raise ValueError("its decoder is gridded, and nothing can be said between its points")
+    return found
+
+
+def stored_mesh(tensors: Mapping[str, Tensor], description: Description) -> Mesh:
+    """The training mesh; there has to be one."""
+    assert description.mesh is not None
+    return Mesh.of(
+        tensors["mesh.coords"].numpy(),
+        tensors["mesh.weights"].numpy(),
+        description.mesh.dims,
+        description.mesh.shape,
+        description.mesh.coordinate_dims,
+    )
 
 
 def named_part(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -106,12 +135,19 @@ def _expected_beside_networks(
         expected[f"{PRIOR}{number}.factor"] = real(dim, dim)
         if f"{PRIOR}{number}.count" in tensors:
             expected[f"{PRIOR}{number}.count"] = _Expected(torch.int64, ())
-    if description.mesh is not None:
-        num_points = description.mesh.num_points
-        expected["mesh.coords"] = real(num_points, description.space.dim)
-        expected["mesh.weights"] = real(num_points)
-        if description.mesh.has_unseen:
-            expected[SEEN] = _Expected(torch.uint8, (num_channels, num_points))
+    return expected | _expected_mesh(description)
+
+
+def _expected_mesh(description: Description) -> dict[str, _Expected]:
+    if description.mesh is None:
+        return {}
+    num_points = description.mesh.num_points
+    expected = {
+        "mesh.coords": _Expected(torch.float64, (num_points, description.space.dim)),
+        "mesh.weights": _Expected(torch.float64, (num_points,)),
+    }
+    if description.mesh.has_unseen:
+        expected[SEEN] = _Expected(torch.uint8, (len(description.channels), num_points))
     return expected
 
 

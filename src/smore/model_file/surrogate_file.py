@@ -10,7 +10,6 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from smore.data import Mesh
 from smore.dynamics import StepError
 from smore.errors import ModelFileError
 from smore.inference import LatentPrior, ModelError
@@ -22,6 +21,7 @@ from smore.model_file._tensors import (
     hollow_networks,
     named_part,
     num_priors,
+    stored_mesh,
 )
 from smore.model_file.container import load_file, save_file
 from smore.settings import RETIRED
@@ -131,7 +131,7 @@ def _surrogate(tensors: dict[str, Tensor], stored: StoredText) -> Surrogate:
         _priors(tensors),
         _error(tensors, description),
         description,
-        _mesh(tensors, description),
+        None if description.mesh is None else stored_mesh(tensors, description),
         tensors[SEEN].bool().numpy() if SEEN in tensors else None,
         Certificate(
             stored.claims,
@@ -157,18 +157,6 @@ def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
         description.time_step / description.settings.time_scale,
     )
     return ModelError(tensors["error.floor"], tensors["error.share"], step)
-
-
-def _mesh(tensors: dict[str, Tensor], description: Description) -> Mesh | None:
-    if description.mesh is None:
-        return None
-    return Mesh.of(
-        tensors["mesh.coords"].numpy(),
-        tensors["mesh.weights"].numpy(),
-        description.mesh.dims,
-        description.mesh.shape,
-        description.mesh.coordinate_dims,
-    )
 
 
 def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

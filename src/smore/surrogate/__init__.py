@@ -5,7 +5,7 @@ from smore.surrogate.decoding import decode, decode_channels, decode_departures,
 from smore.surrogate.description import Description, MeshLayout, TrainingRecord
 from smore.surrogate.forecasting import forecast_dataset
 from smore.surrogate.inferring import Noise, infer, inferred, noise_of
-from smore.surrogate.networks import build_decoder, build_dynamics, count_parameters
+from smore.surrogate.networks import build_decoder, build_dynamics, build_network, count_parameters
 from smore.surrogate.surrogate import LEAST_NOISE, Surrogate
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "advance_uncertain",
     "build_decoder",
     "build_dynamics",
+    "build_network",
     "count_parameters",
     "decode",
     "decode_channels",

@@ -129,7 +129,8 @@ class Description(BaseModel):
 
     @model_validator(mode="after")
     def _every_choice_made(self) -> Self:
-        needed = ["latent_dim", "hidden_dim", "time_scale"]
+        needed = ["latent_dim", "time_scale"]
+        needed += [] if self.settings.decoder == "gridded" else ["hidden_dim"]
         needed += {"lrlq": ["rank"], "mlp": ["dynamics_hidden_dim"]}.get(self.settings.dynamics, [])
         for name in needed:
             if getattr(self.settings, name) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from smore.decoder import FilterNetwork
+from smore.decoder import Decoder, FilterNetwork, GriddedBasis, Interpolation
 from smore.dynamics import (
     FullConservative,
     FullQuadratic,
@@ -15,17 +15,17 @@ from smore.dynamics import (
     LowRankQuadratic,
     MLPDynamics,
 )
-from smore.settings import Settings
+from smore.settings import PAPERS_SCALE, Settings
 
 
-def build_decoder(
+def build_network(
     settings: Settings,
     coordinate_dim: int,
     generator: torch.Generator | None = None,
     *,
     num_channels: int = 1,
 ) -> FilterNetwork:
-    """The decoder that `settings` describe, with weights drawn from `generator`."""
+    """The filter network that `settings` describe, with weights drawn from `generator`."""
     assert settings.latent_dim is not None
     assert settings.hidden_dim is not None
     return FilterNetwork(
@@ -33,10 +33,24 @@ def build_decoder(
         settings.latent_dim,
         settings.hidden_dim,
         settings.num_hidden,
-        settings.frequency_scale,
+        settings.frequency_scale or PAPERS_SCALE,
         generator,
-        num_outputs=num_channels if settings.latents == "joint" else 1,
+        num_outputs=settings.num_outputs(num_channels),
     )
+
+
+def build_decoder(
+    settings: Settings,
+    coordinate_dim: int,
+    num_channels: int,
+    interpolation: Interpolation | None,
+) -> Decoder:
+    """The decoder that `settings` describe, to be filled; gridded ones need an interpolation."""
+    if interpolation is None:
+        return build_network(settings, coordinate_dim, num_channels=num_channels)
+    assert settings.latent_dim is not None
+    outputs = settings.num_outputs(num_channels)
+    return GriddedBasis(interpolation, coordinate_dim, settings.latent_dim, outputs)
 
 
 def build_dynamics(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from smore.data import AnyBlock, Trajectories
-from smore.settings import Settings
+from smore.settings import PAPERS_SCALE, Settings
 from smore.training._memory import HIDDEN_RANGE, LATENT_RANGE, choose_chunk_size
 from smore.training.decoder.pieces import LEAST_POINTS
 from smore.training.dynamics.quadratic import MOST_FEATURES, num_features
@@ -41,7 +41,13 @@ def resolve(settings: Settings, blocks: list[AnyBlock], num_channels: int) -> Se
         "dynamics_rate": settings.dynamics_learning_rate,
         "normalization": settings.scaling,
         "latents": settings.latents or "shared",
+        "decoder": settings.decoder,
+        "frequency_scale": settings.frequency_scale,
     }
+    if settings.recipe == "paper":
+        chosen["frequency_scale"] = settings.frequency_scale or PAPERS_SCALE
+    if settings.recipe == "paper" or settings.hidden_dim is not None:
+        chosen["decoder"] = settings.decoder or "network"
     if settings.hidden_dim is None:
         chosen["hidden_dim"] = int(np.clip(2 * round(0.75 * latent_dim), *HIDDEN_RANGE))
     dim = settings.num_codes(num_channels) * latent_dim

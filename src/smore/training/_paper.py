@@ -143,6 +143,7 @@ def _selected(run: Algorithm1, standing: _Standing, divergence: DivergenceError 
     return Trained(
         run.decoder,
         run.dynamics,
+        run.settings,
         run.latents.detach().clone(),
         epoch,
         epochs_run=standing.epoch,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -39,6 +40,7 @@ ENOUGH_STARTS = 2
 
 def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     """The surrogate that training ended in."""
+    prepared = replace(prepared, settings=trained.settings)
     trajectories, settings = prepared.trajectories, prepared.settings
     residual = _residual_variance(
         trained.decoder, prepared.problem.blocks, trained.latents, settings

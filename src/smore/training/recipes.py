@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from smore.runtime import ProgressLine
-from smore.surrogate import build_decoder, build_dynamics
+from smore.surrogate import build_dynamics, build_network
 from smore.training._fast import train_fast
 from smore.training._paper import train_paper
 from smore.training.algorithm1 import Losses
@@ -33,22 +33,18 @@ def train(
     checkpoints = checkpoints or Checkpoints()
     settings, problem = prepared.settings, prepared.problem
     generator = torch.Generator().manual_seed(settings.seed)
-    channels = problem.num_channels
-    dim = prepared.coordinate_map.decoder_dim
-    decoder = build_decoder(settings, dim, generator, num_channels=channels).to(device)
-    dynamics = build_dynamics(settings, channels, generator).to(device)
     if settings.recipe == "fast":
         total = settings.decoder_steps + settings.dynamics_steps
         with ProgressLine("training", total, shown=show_progress) as line:
             return train_fast(
-                problem,
-                decoder,
-                dynamics,
-                settings,
+                prepared,
+                device,
                 generator=generator,
                 checkpoints=checkpoints,
                 status=line.update,
             )
+    decoder = build_network(settings, prepared.coordinate_map.decoder_dim, generator).to(device)
+    dynamics = build_dynamics(settings, problem.num_channels, generator).to(device)
     latest = ""
     with ProgressLine("training", settings.epochs, shown=show_progress) as line:
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics
 from smore.errors import DivergenceError
+from smore.settings import Settings
 from smore.training.leaving_out.errors import LeftOutErrors
 
 
@@ -19,7 +20,8 @@ class Trained:
     Args:
         decoder: the selected decoder.
         dynamics: the selected dynamics.
-        latents: (snapshots, channels, p) the latent table that goes with them.
+        settings: with every choice that was made on the way.
+        latents: (snapshots, codes, p) the latent table that goes with them.
         epoch: the selected epoch or step, counted from 0.
         epochs_run: epochs or steps completed.
         history: (epoch, forecast error) of every evaluation stage.
@@ -30,6 +32,7 @@ class Trained:
 
     decoder: Decoder
     dynamics: LatentDynamics
+    settings: Settings
     latents: Tensor
     epoch: int
     epochs_run: int = 0

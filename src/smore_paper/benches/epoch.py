@@ -12,7 +12,7 @@ from torch import Tensor
 
 from smore.data import Block
 from smore.decoder import FilterNetwork, accumulate_reconstruction
-from smore.surrogate import build_decoder
+from smore.surrogate import build_network
 from smore_paper.measuring.textbook import decode_snapshots
 from smore_paper.presets import Preset
 
@@ -42,7 +42,7 @@ def bench_epoch(preset: Preset, textbook_columns: int = 20, repeats: int = 3) ->
     """Measure `preset` on random fields of its benchmark's size, in single precision."""
     settings = preset.settings
     generator = torch.Generator().manual_seed(0)
-    decoder = build_decoder(settings, preset.coordinate_dim, generator)
+    decoder = build_network(settings, preset.coordinate_dim, generator)
     num_points = NUM_POINTS[preset.dataset]
     assert settings.train_length is not None
     num_snapshots = NUM_SEQUENCES[preset.dataset] * settings.train_length

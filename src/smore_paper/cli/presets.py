@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smore.cli.output import Json, print_json, print_table
-from smore.surrogate import build_decoder, build_dynamics, count_parameters
+from smore.surrogate import build_dynamics, build_network, count_parameters
 from smore_paper.presets import PRESETS
 
 SIZES = ("dynamics", "latent_dim", "hidden_dim", "num_hidden", "rank", "dynamics_hidden_dim")
@@ -14,7 +14,7 @@ def presets(as_json: Json = False) -> None:
     rows = []
     for preset in PRESETS.values():
         settings = preset.settings
-        decoder = build_decoder(settings, preset.coordinate_dim)
+        decoder = build_network(settings, preset.coordinate_dim)
         dynamics = build_dynamics(settings, preset.num_channels)
         rows.append(
             {

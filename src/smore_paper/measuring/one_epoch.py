@@ -9,7 +9,7 @@ import torch
 
 from smore.dynamics import draw_anchors
 from smore.settings import Settings
-from smore.surrogate import build_decoder, build_dynamics
+from smore.surrogate import build_dynamics, build_network
 from smore.training import Algorithm1, Prepared, draw_batches, train
 
 TEACHER_FORCING = 0.5  # somewhere in the middle of the paper's schedule
@@ -18,7 +18,7 @@ TEACHER_FORCING = 0.5  # somewhere in the middle of the paper's schedule
 def fresh_run(prepared: Prepared, settings: Settings) -> Algorithm1:
     """Fresh networks on `prepared` data, the same in every process."""
     generator = torch.Generator().manual_seed(0)
-    decoder = build_decoder(settings, prepared.coordinate_map.decoder_dim, generator)
+    decoder = build_network(settings, prepared.coordinate_map.decoder_dim, generator)
     dynamics = build_dynamics(settings, prepared.problem.num_channels, generator)
     return Algorithm1(prepared.problem, decoder, dynamics, settings)
 

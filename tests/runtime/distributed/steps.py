@@ -15,7 +15,7 @@ from smore import SMORE
 from smore.runtime.distribution import is_leader
 from smore.training.algorithm1 import Algorithm1
 from smore.training.checkpoints.checkpoints import Stage
-from smore.training.decoder import variable_projection
+from smore.training.decoder import _variable_projection
 from waves import NUM_MODES, trajectories
 
 torch.set_num_threads(1)
@@ -42,7 +42,7 @@ def main(recipe: str, result: str) -> None:
 
     Stage.step = noting
     losses: list[float] = []
-    project, epoch = variable_projection.accumulate_projection, Algorithm1.epoch
+    project, epoch = _variable_projection.accumulate_projection, Algorithm1.epoch
 
     def projecting(*arguments):
         losses.append(project(*arguments))
@@ -53,7 +53,7 @@ def main(recipe: str, result: str) -> None:
         losses.append(found.reconstruction + found.dynamics)
         return found
 
-    variable_projection.accumulate_projection, Algorithm1.epoch = projecting, running
+    _variable_projection.accumulate_projection, Algorithm1.epoch = projecting, running
     data = trajectories(8, 6, num_points=203)
     model = SMORE(**SIZES | RECIPES[recipe]).fit(data, progress=False)
     scores = model.evaluate(trajectories(3, 6, num_points=97, seed=5))

@@ -31,7 +31,7 @@ from smore.training.checkpoints.checkpoints import (
     checkpoint_files,
     discard_checkpoints,
 )
-from smore.training.decoder import variable_projection
+from smore.training.decoder import _variable_projection
 from stopping import stopping
 from waves import NUM_MODES, trajectories
 
@@ -345,22 +345,23 @@ def test_the_paper_recipe_backtracks_when_asked_to(monkeypatch):
 
 def test_the_fast_recipe_stops_with_a_model_or_backtracks(monkeypatch):
     settings = SIZES | RECIPES["koopman"]
-    usual = variable_projection.accumulate_projection
-    monkeypatch.setattr(variable_projection, "accumulate_projection", poisoned(usual, {5}))
+    usual = _variable_projection.accumulate_projection
+    monkeypatch.setattr(_variable_projection, "accumulate_projection", poisoned(usual, {5}))
     model = SMORE(**settings)
     with pytest.raises(DivergenceError, match=r"step 4 of the decoder; .*--on-divergence backtr"):
         model.fit(trajectories(6, 5), progress=False)
     assert model.evaluate(trajectories(2, 5, seed=3)).full_mse is not None
 
-    monkeypatch.setattr(variable_projection, "accumulate_projection", poisoned(usual, {5}))
+    monkeypatch.setattr(_variable_projection, "accumulate_projection", poisoned(usual, {5}))
     model = SMORE(**settings, on_divergence="backtrack").fit(trajectories(6, 5), progress=False)
     assert model.surrogate_.description.training.epochs_run == 12
 
 
 def test_it_does_not_backtrack_for_ever(monkeypatch):
     settings = SIZES | RECIPES["koopman"] | {"on_divergence": "backtrack"}
-    usual = variable_projection.accumulate_projection
-    monkeypatch.setattr(variable_projection, "accumulate_projection", poisoned(usual, range(5, 99)))
+    usual = _variable_projection.accumulate_projection
+    poison = poisoned(usual, range(5, 99))
+    monkeypatch.setattr(_variable_projection, "accumulate_projection", poison)
     with pytest.raises(DivergenceError, match="going back 10 times") as raised:
         SMORE(**settings).fit(trajectories(6, 5), progress=False)
     assert "on_divergence" not in str(raised.value)
@@ -380,14 +381,14 @@ def test_nor_does_the_paper_recipe(monkeypatch):
 
 def test_a_gradient_that_is_not_finite_changes_nothing(monkeypatch):
     """It is found before the update."""
-    usual = variable_projection.accumulate_projection
+    usual = _variable_projection.accumulate_projection
 
     def spoiled(decoder, *arguments):
         loss = usual(decoder, *arguments)
         decoder.output_weight.grad[0] = math.inf
         return loss
 
-    monkeypatch.setattr(variable_projection, "accumulate_projection", spoiled)
+    monkeypatch.setattr(_variable_projection, "accumulate_projection", spoiled)
     with pytest.raises(DivergenceError, match="decoder gradient is inf in step 0"):
         fit("koopman")
 

@@ -6,14 +6,14 @@ import torch
 
 from smore.data import Block
 from smore.decoder import FilterNetwork
-from smore.training.decoder.closed_form import FeatureSums, choose_ridge, solve_decoder
-from smore.training.decoder.compression import compress
-from smore.training.decoder.pieces import Piece
-from smore.training.decoder.variable_projection import (
+from smore.training.decoder._closed_form import FeatureSums, choose_ridge, solve_decoder
+from smore.training.decoder._variable_projection import (
     accumulate_projection,
     fit_decoder,
     projection_error,
 )
+from smore.training.decoder.compression import compress
+from smore.training.decoder.pieces import Piece
 
 POINTS, COLUMNS, DIM = 300, 40, 4
 
@@ -82,7 +82,7 @@ def test_features_times_matrices_are_modes_and_offset(outputs):
 def test_the_sums_do_not_depend_on_how_points_are_cut(monkeypatch):
     decoder, block = network(), compress(block_of(), DIM).block
     whole = FeatureSums.of(decoder, block)
-    monkeypatch.setattr("smore.training.decoder.closed_form.NUMBERS_AT_ONCE", 1)  # 64 points
+    monkeypatch.setattr("smore.training.decoder._closed_form.NUMBERS_AT_ONCE", 1)  # 64 points
     for name, value in vars(FeatureSums.of(decoder, block)).items():
         expected = torch.as_tensor(getattr(whole, name))
         torch.testing.assert_close(torch.as_tensor(value), expected, msg=name)

@@ -10,8 +10,8 @@ from smore import SMORE, Trajectories
 from smore.data import Block
 from smore.decoder import FilterNetwork
 from smore.errors import SettingsError
+from smore.training.decoder._variable_projection import accumulate_projection
 from smore.training.decoder.pieces import draw, make_pieces
-from smore.training.decoder.variable_projection import accumulate_projection
 from smore.training.schedule import FALLING, PLATEAU_STEPS, Schedule
 from waves import STEP, places, solution, trajectories
 

@@ -7,13 +7,13 @@ from smore.data import Block
 from smore.decoder import FilterNetwork
 from smore.decoder.gauge import mode_gram, orthonormal_gauge
 from smore.training.decoder._muon import orthogonalise
-from smore.training.decoder.compression import compress
-from smore.training.decoder.pieces import Piece
-from smore.training.decoder.variable_projection import (
+from smore.training.decoder._variable_projection import (
     accumulate_projection,
     fit_decoder,
     solve_codes,
 )
+from smore.training.decoder.compression import compress
+from smore.training.decoder.pieces import Piece
 
 POINTS, COLUMNS, DIM = 50, 30, 4
 

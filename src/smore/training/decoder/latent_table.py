@@ -9,7 +9,7 @@ from torch import Tensor
 
 from smore.decoder import Decoder, mode_gram, orthonormal_gauge
 from smore.inference import LatentPrior, NormalEquations, normal_equations, posterior
-from smore.training.decoder.variable_projection import solve_codes
+from smore.training.decoder._variable_projection import solve_codes
 from smore.training.problem import TrainingProblem
 
 # A snapshot with fewer observed points per channel than this times p needs the others' help.

@@ -34,6 +34,7 @@ from smore.training.dynamics.quadratic import (
     assign,
     num_features,
 )
+from smore.training.held_out import held_out
 from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.problem import TrainingProblem
 
@@ -243,10 +244,3 @@ def _assign(operators: Operators, dynamics: FullConservative) -> None:
     dynamics.set_linear(operators.linear)
     dynamics.bias.copy_(operators.bias)
     dynamics.set_slices(operators.slices)
-
-
-def held_out(groups: Tensor, fraction: float) -> Tensor:
-    """Which sequences select the dynamics: those of the last trajectories."""
-    names = torch.unique(groups)
-    count = min(round(fraction * len(names)), len(names) - 1)
-    return torch.isin(groups, names[len(names) - count :])

@@ -7,7 +7,7 @@ import time
 import torch
 
 from smore.data import Trajectories
-from smore.surrogate import build_decoder
+from smore.surrogate import build_network
 from smore_paper.baselines.sizes import paper_operator
 from smore_paper.measuring.generated import CHANNEL, Generated
 from smore_paper.measuring.textbook import decode_snapshots
@@ -37,7 +37,7 @@ def decoder_updates(grid: int) -> float:
     targets = torch.from_numpy(data.dataset()[CHANNEL].to_numpy()).reshape(-1, data.points)
     axis = torch.tensor(data.axis / 2, dtype=torch.float32)  # the decoder's are [0, 0.5]²
     coords = torch.cartesian_prod(axis, axis)
-    decoder = build_decoder(preset_settings("ns-dino"), 2, torch.Generator().manual_seed(0))
+    decoder = build_network(preset_settings("ns-dino"), 2, torch.Generator().manual_seed(0))
     codes = torch.zeros(len(targets), decoder.latent_dim, requires_grad=True)
     optimizer = torch.optim.Adam([codes, *decoder.parameters()], LEARNING_RATE)
     started = time.monotonic()

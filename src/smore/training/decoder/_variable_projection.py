@@ -21,8 +21,8 @@ from smore.errors import DivergenceError, how_to_set
 from smore.inference import NormalEquations, chunk_equations, normal_equations
 from smore.runtime import common_team
 from smore.training.checkpoints.checkpoints import Checkpoints, Randomness
+from smore.training.decoder._closed_form import RIDGE, solve_decoder
 from smore.training.decoder._muon import Muon
-from smore.training.decoder.closed_form import RIDGE, solve_decoder
 from smore.training.decoder.pieces import Piece, draw
 from smore.training.last_good import LastGood
 from smore.training.schedule import Schedule

@@ -1,0 +1,52 @@
+"""Linear interpolation on the triangles, or simplices, between scattered points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import Delaunay, cKDTree
+
+from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
+
+# Half-way to the centre of the sphere, a place is inside the cone of its triangle.
+INSIDE = 0.5
+
+
+class Simplices(Interpolation):
+    """Barycentric weights of the corners of the simplex that a place is in.
+
+    On a sphere the simplices are cones from its centre to the triangles between its points, so that
+    a place on the surface is in one of them, too. Outside all simplices the nearest point counts.
+
+    Args:
+        nodes: (nodes, d) decoder coordinates.
+        on_sphere: whether these are unit vectors.
+
+    Raises:
+        scipy.spatial.QhullError: the points do not span the space.
+    """
+
+    def __init__(self, nodes: FloatArray, *, on_sphere: bool) -> None:
+        self.num_nodes = self.num_coefficients = len(nodes)
+        self.on_sphere = on_sphere
+        corners = np.vstack([nodes, np.zeros((1, nodes.shape[1]))]) if on_sphere else nodes
+        self.triangulation = Delaunay(corners)
+        self.nearest = cKDTree(nodes)
+
+    def coefficients(self, values: FloatArray) -> FloatArray:
+        return values
+
+    def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        places = INSIDE * coords if self.on_sphere else coords
+        which = self.triangulation.find_simplex(places)
+        change = self.triangulation.transform[which]
+        few = np.einsum("nij,nj->ni", change[:, :-1], places - change[:, -1])
+        weight = np.column_stack([few, 1 - few.sum(1)])
+        index = self.triangulation.simplices[which].astype(np.int64)
+        centre = index == self.num_nodes  # of the sphere, which has no value
+        weight = np.where(centre, 0.0, np.clip(weight, 0.0, 1.0))
+        total = weight.sum(1)
+        lost = (which < 0) | ~(total > 0)
+        index[lost], weight[lost] = np.asarray(self.nearest.query(coords[lost])[1])[:, None], 0.0
+        weight[lost, 0], total[lost] = 1.0, 1.0
+        return np.where(centre & ~lost[:, None], 0, index), weight / total[:, None]

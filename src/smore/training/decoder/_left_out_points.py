@@ -1,0 +1,103 @@
+"""What points that were left out say about decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from smore.data import Block, Mesh
+from smore.decoder import FilterNetwork, Interpolation, interpolation_of
+from smore.settings import PAPERS_SCALE
+from smore.training.decoder._closed_form import LARGER, RIDGE, FeatureSums
+from smore.training.decoder._nodes import Nodes
+from smore.training.decoder.compression import Compressed
+
+# What is tried where points can tell.
+SCALES = (8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+# Points that are looked at, and the share of them that is left out.
+MOST_POINTS = 4096
+LEFT_OUT = 0.25
+
+
+def best_frequency_scale(
+    fresh: Callable[[float], FilterNetwork], compressed: Compressed | None
+) -> float:
+    """The scale whose features, at points that are left out, say most about them."""
+    if compressed is None:
+        return PAPERS_SCALE
+    training, judging = _split(compressed)
+    errors = []
+    for scale in SCALES:
+        decoder = fresh(scale)
+        sums, others = (FeatureSums.of(decoder, block) for block in (training, judging))
+        errors.append(
+            min(others.error(sums.solve(decoder.latent_dim, ridge)) for ridge in (RIDGE, *LARGER))
+        )
+    return SCALES[int(np.argmin(errors))]
+
+
+def _split(compressed: Compressed) -> tuple[Block, Block]:
+    """Some points to learn from, and some to judge by, in memory."""
+    block = compressed.block
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randperm(block.num_points, generator=generator)[:MOST_POINTS]
+    left_out = max(1, round(LEFT_OUT * len(rows)))
+    return (
+        replace(block.at(rows[left_out:]), team=block.team),
+        replace(block.at(rows[:left_out]), team=block.team),
+    )
+
+
+def network_is_better(network: FilterNetwork, compressed: Compressed, nodes: Nodes) -> bool:
+    """Whether a network says more than an interpolation about points between every other one."""
+    kept = _every_other(nodes.mesh)
+    coarse = Mesh.scattered(nodes.mesh.coords[kept], nodes.mesh.weights[kept])
+    if nodes.mesh.separable:
+        axes = tuple(axis[::2] for axis in nodes.mesh.axes)
+        shape = tuple(-(-size // 2) for size in nodes.mesh.shape)
+        coarse = replace(nodes.mesh, axes=axes, shape=shape, cells=())
+    interpolation = interpolation_of(coarse, nodes.coordinate_map)
+    if interpolation is None or not nodes.seen.all() or not isinstance(compressed.block, Block):
+        return False
+    sums, others = (
+        FeatureSums.of(network, compressed.block.at(_rows(each, nodes))) for each in (kept, ~kept)
+    )
+    ridges = (RIDGE, *LARGER)
+    learned = min(others.error(sums.solve(network.latent_dim, ridge)) for ridge in ridges)
+    return learned <= _interpolated_error(nodes, network.latent_dim, kept, interpolation)
+
+
+def _every_other(mesh: Mesh) -> NDArray[np.bool_]:
+    """(points,) every other line of a grid along each axis, or half of scattered points."""
+    if mesh.separable:
+        kept = np.zeros(mesh.shape, dtype=bool)
+        kept[tuple(slice(None, None, 2) for _ in mesh.shape)] = True
+        return kept.ravel()
+    return np.random.default_rng(0).uniform(size=mesh.num_points) < 0.5
+
+
+def _interpolated_error(
+    nodes: Nodes, latent_dim: int, kept: NDArray[np.bool_], interpolation: Interpolation
+) -> float:
+    """‖F - J₀ Z‖² at the points in between, of modes known at the kept ones."""
+    compressed = nodes.compressed
+    places = nodes.coordinate_map(nodes.mesh.coords[~kept])
+    index, weight = interpolation.weights(places)
+    points = compressed.total_points / len(nodes.seen)
+    sizes = (compressed.energies[:latent_dim] / points).sqrt().numpy()
+    total = float(compressed.block.at(_rows(~kept, nodes)).values[:, latent_dim:-1].square().sum())
+    for modes in nodes.values(latent_dim)[1].numpy():
+        found = interpolation.coefficients(modes[kept])
+        decoded = np.einsum("ns,nsp->np", weight, found[index])
+        total += float((((decoded - modes[~kept]) * sizes) ** 2).sum())
+    return total
+
+
+def _rows(points: NDArray[np.bool_], nodes: Nodes) -> Tensor:
+    """Rows of the compressed data that belong to some points, if all are seen."""
+    return torch.as_tensor(np.repeat(points, len(nodes.seen)).nonzero()[0])

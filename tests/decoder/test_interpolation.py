@@ -1,0 +1,194 @@
+"""Interpolations: exact where they must be, of the order they should be, convex everywhere."""
+
+import numpy as np
+import pytest
+
+from smore.data import BoxMap, Mesh, SphereMap
+from smore.decoder import interpolation_of
+from smore.decoder.interpolation import Simplices, TensorSplines
+
+BOX = BoxMap(lower=(-1.0, 2.0), upper=(3.0, 4.0))
+
+
+def grid(numbers=(12, 9), order=("y", "x"), descending=False):
+    """Points of a box, as an array over `order`; the coordinates are x and y."""
+    x, y = (
+        np.linspace(low, high, count) ** 1.0
+        for low, high, count in zip(BOX.lower, BOX.upper, numbers, strict=True)
+    )
+    if descending:
+        y = y[::-1]
+    sizes = {"x": len(x), "y": len(y)}
+    shape = tuple(sizes[name] for name in order)
+    return Mesh((x, y), (((order), np.ones(shape)),), order, shape, (("x",), ("y",)))
+
+
+def scattered(count=400, seed=0):
+    places = np.random.default_rng(seed).uniform(size=(count, 2))
+    corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    places = np.concatenate([places, corners]) * [4.0, 2.0] + [-1.0, 2.0]
+    return Mesh.scattered(places, np.ones(len(places)))
+
+
+def globe(rows=24, columns=48, poles=False):
+    edge = 90.0 if poles else 90.0 - 90.0 / rows
+    latitude = np.linspace(edge, -edge, rows)  # descending, as many files have it
+    longitude = np.arange(columns) * 360.0 / columns
+    return Mesh(
+        (latitude, longitude),
+        ((("lat", "lon"), np.ones((rows, columns))),),
+        ("lat", "lon"),
+        (rows, columns),
+        (("lat",), ("lon",)),
+    )
+
+
+def scattered_globe(count=600):
+    random = np.random.default_rng(1)
+    coords = np.column_stack(
+        [np.rad2deg(np.arcsin(random.uniform(-1, 1, count))), random.uniform(-180, 180, count)]
+    )
+    return Mesh.scattered(coords, np.ones(count))
+
+
+def interpolated(mesh, coordinate_map, function, coords):
+    """What the interpolation of `function` on a mesh is at `coords`."""
+    found = interpolation_of(mesh, coordinate_map)
+    coefficients = found.coefficients(function(mesh.coords)[:, None])
+    index, weight = found.weights(coordinate_map(coords))
+    assert (weight >= -1e-12).all()
+    np.testing.assert_allclose(weight.sum(1), 1.0)
+    return (weight * coefficients[index, 0]).sum(1)
+
+
+def smooth(coords):
+    return np.sin(1.3 * coords[:, 0]) * np.cos(0.9 * coords[:, 1]) + 0.2 * coords[:, 0]
+
+
+def on_sphere(coords):
+    x, y, z = SphereMap()(coords).T
+    return x * y - 0.5 * z**3 + 0.3 * x + np.cos(2 * y)
+
+
+MESHES = {
+    "grid": (grid(), BOX, smooth),
+    "turned grid": (grid(order=("x", "y")), BOX, smooth),
+    "descending grid": (grid(descending=True), BOX, smooth),
+    "coarse grid": (grid((3, 2)), BOX, smooth),
+    "scattered": (scattered(), BOX, smooth),
+    "globe": (globe(), SphereMap(), on_sphere),
+    "globe with poles": (globe(poles=True), SphereMap(), on_sphere),
+    "scattered globe": (scattered_globe(), SphereMap(), on_sphere),
+}
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_values_at_the_nodes_are_kept(name):
+    mesh, coordinate_map, function = MESHES[name]
+    found = interpolated(mesh, coordinate_map, function, mesh.coords)
+    np.testing.assert_allclose(found, function(mesh.coords), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_no_field_exceeds_its_coefficients(name):
+    mesh, coordinate_map, _ = MESHES[name]
+    found = interpolation_of(mesh, coordinate_map)
+    values = np.random.default_rng(2).normal(size=(mesh.num_points, 1))
+    coefficients = found.coefficients(values)
+    places = np.random.default_rng(3).uniform(size=(2000, 2))
+    if isinstance(coordinate_map, SphereMap):
+        places = places * [180.0, 360.0] - [90.0, 0.0]
+    else:
+        places = places * [6.0, 4.0] + [-2.0, 1.0]  # beyond the box, too
+    index, weight = found.weights(coordinate_map(places))
+    fields = (weight * coefficients[index, 0]).sum(1)
+    assert np.abs(fields).max() <= np.abs(coefficients).max() * (1 + 1e-12)
+
+
+def test_what_is_linear_between_scattered_points_stays_so():
+    mesh, places = scattered(50), scattered(300, seed=5).coords[:300]
+    found = interpolated(mesh, BOX, lambda coords: 2 * coords[:, 0] - coords[:, 1], places)
+    np.testing.assert_allclose(found, 2 * places[:, 0] - places[:, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("poles", [False, True])
+def test_neither_poles_nor_the_date_line_are_special(poles):
+    """As good there as anywhere else."""
+    mesh = globe(36, 72, poles)
+    random = np.random.default_rng(4)
+    longitude = random.uniform(-360, 360, 500)
+    for latitude in (
+        np.full(500, 90.0),
+        random.uniform(86, 90, 500),
+        random.uniform(-90, -87, 500),
+    ):
+        places = np.column_stack([latitude, longitude])
+        found = interpolated(mesh, SphereMap(), on_sphere, places)
+        np.testing.assert_allclose(found, on_sphere(places), atol=2e-5)
+    across = np.column_stack([random.uniform(-80, 80, 500), random.uniform(355.0, 365.0, 500)])
+    found = interpolated(mesh, SphereMap(), on_sphere, across)
+    np.testing.assert_allclose(found, on_sphere(across), atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "coordinate_map", "function", "order"),
+    [
+        (lambda n: grid((n, n)), BOX, smooth, 4),
+        (lambda n: globe(n, 2 * n), SphereMap(), on_sphere, 4),
+        (lambda n: scattered(n * n), BOX, smooth, 2),
+    ],
+)
+def test_errors_fall_with_the_order_of_the_method(make, coordinate_map, function, order):
+    random = np.random.default_rng(6).uniform(0.05, 0.95, size=(4000, 2))
+    if isinstance(coordinate_map, SphereMap):
+        places = random * [180.0, 360.0] - [90.0, 0.0]
+    else:
+        places = random * [4.0, 2.0] + [-1.0, 2.0]
+    sizes = np.array([16, 32, 64])
+    errors = [
+        np.sqrt(
+            np.mean(
+                (interpolated(make(n), coordinate_map, function, places) - function(places)) ** 2
+            )
+        )
+        for n in sizes
+    ]
+    slope = -np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    assert slope > order - 0.4
+
+
+def test_a_part_of_the_globe_ends_where_it_ends():
+    latitude, longitude = np.linspace(30, 60, 11), np.linspace(350, 380, 13) % 360.0
+    longitude = np.where(longitude > 180, longitude - 360, longitude)
+    mesh = Mesh(
+        (latitude, longitude),
+        ((("lat", "lon"), np.ones((11, 13))),),
+        ("lat", "lon"),
+        (11, 13),
+        (("lat",), ("lon",)),
+    )
+    found = interpolation_of(mesh, SphereMap(south=30, north=60, west=-10, east=20))
+    assert isinstance(found, TensorSplines)
+    assert found.num_coefficients == mesh.num_points
+    places = np.array([[45.0, 0.0], [45.0, 359.0], [80.0, 5.0]])
+    values = interpolated(mesh, SphereMap(), on_sphere, places)
+    np.testing.assert_allclose(values[:2], on_sphere(places[:2]), atol=1e-4)
+    np.testing.assert_allclose(values[2], on_sphere(np.array([[60.0, 5.0]])), atol=1e-4)
+
+
+def test_points_on_a_line_leave_nothing_to_be_said_between_them():
+    line = np.linspace(0, 1, 20)
+    mesh = Mesh.scattered(np.column_stack([line, line]), np.ones(20))
+    assert interpolation_of(mesh, BoxMap(lower=(0.0, 0.0), upper=(1.0, 1.0))) is None
+
+
+def test_three_dimensions():
+    places = np.random.default_rng(7).uniform(size=(400, 3))
+    box = BoxMap(lower=(0.0,) * 3, upper=(1.0,) * 3)
+    found = interpolation_of(Mesh.scattered(places, np.ones(400)), box)
+    assert isinstance(found, Simplices)
+    coefficients = found.coefficients((places @ [1.0, -2.0, 3.0])[:, None])
+    inside = 0.3 + 0.4 * np.random.default_rng(8).uniform(size=(50, 3))
+    index, weight = found.weights(box(inside))
+    values = (weight * coefficients[index, 0]).sum(1)
+    np.testing.assert_allclose(values, inside @ [1.0, -2.0, 3.0], atol=1e-9)
