@@ -13,6 +13,7 @@ In float64: eigenvalues of the Gram matrix fall over more orders of magnitude th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -87,7 +88,7 @@ class FeatureSums:
         size = (self.gram.diagonal(dim1=1, dim2=2) / points).sqrt().clamp(min=1e-300)
         gram = self.gram / points / size[:, :, None] / size[:, None]
         cross = self.cross / points / size[:, :, None]
-        root = torch.linalg.cholesky(gram + ridge * torch.eye(gram.shape[1], dtype=gram.dtype))
+        root = _root(gram, ridge)
         inside = torch.linalg.solve_triangular(root, cross, upper=False)
         modes = _leading(inside[..., :-2].flatten(0, 1), latent_dim).unflatten(0, inside.shape[:2])
         matrix = torch.linalg.solve_triangular(root.mT, modes, upper=True)
@@ -152,6 +153,16 @@ def _by_output(decoder: FilterNetwork, chunk: Block) -> Iterator[tuple[Tensor, T
         yield chunk.coords[rows, :-1], chunk.values[rows]
 
 
+def _root(gram: Tensor, ridge: float) -> Tensor:
+    """Cholesky factors of gram + ridge · 1; rounding may ask for more than the ridge given."""
+    identity = torch.eye(gram.shape[-1], dtype=gram.dtype)
+    while True:
+        root, failed = torch.linalg.cholesky_ex(gram + ridge * identity)
+        if not bool(failed.any()):
+            return root
+        ridge *= 10
+
+
 def _leading(columns: Tensor, count: int) -> Tensor:
     """Leading left singular vectors of (features, columns), by the smaller Gram matrix."""
     if count < columns.shape[1] < columns.shape[0]:
@@ -202,9 +213,13 @@ def solve_decoder(
         ridge: the least one; by default points that are left out choose it, if they are few.
 
     Returns:
-        The energy of the factor that they leave out, summed over points.
+        The energy of the factor that they leave out, summed over points; NaN where features are not
+        finite, and nothing is solved for.
     """
-    sums, least = FeatureSums.of(decoder, block), ridge or choose_ridge(decoder, block)
+    sums = FeatureSums.of(decoder, block)
+    if not bool(sums.gram.isfinite().all()):
+        return math.nan  # weights have diverged, which whoever looks at the decoder will see
+    least = ridge or choose_ridge(decoder, block)
     for ridge in (least, *(larger for larger in LARGER if larger > least)):
         found = sums.solve(decoder.latent_dim, ridge)
         rounding = sums.energy * (found.largest * torch.finfo(torch.float32).eps) ** 2

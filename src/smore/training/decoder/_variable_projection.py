@@ -215,7 +215,8 @@ def solve_codes(equations: NormalEquations) -> Tensor:
     equations = equations.summed()
     diagonal = equations.gram.diagonal(dim1=-2, dim2=-1).mean(-1)[:, None, None]
     ridge = GRAM_RIDGE * diagonal * torch.eye(equations.gram.shape[-1], dtype=torch.float64)
-    root = torch.linalg.cholesky(equations.gram + ridge)
+    root, failed = torch.linalg.cholesky_ex(equations.gram + ridge)
+    root[failed != 0] = torch.nan  # modes that are not finite determine nothing
     return equations.per_pattern(
         lambda number, moments: torch.cholesky_solve(moments.T, root[number]).T, equations.moment
     )
