@@ -46,23 +46,17 @@ class NormalEquations:
         """Codes of a snapshot."""
         return 1 if self.joint else self.moment.shape[1]
 
-    def summed(self, weights: Tensor | None = None) -> NormalEquations:
-        """Those of the codes: where channels share one, all channels of a snapshot together.
-
-        Args:
-            weights: (channels,) of squared residuals, 1 by default.
-        """
+    def summed(self) -> NormalEquations:
+        """Those of the codes: where channels share one, all channels of a snapshot together."""
         if not self.joint:
-            assert weights is None
             return self
-        factors = torch.ones_like(self.energy[0]) if weights is None else weights
         patterns, which = torch.unique(self.pattern, dim=0, return_inverse=True)
         return NormalEquations(
             snapshots=self.snapshots,
-            gram=(self.gram[patterns] * factors[:, None, None]).sum(1),
+            gram=self.gram[patterns].sum(1),
             pattern=which[:, None],
-            moment=(self.moment * factors[:, None]).sum(1, keepdim=True),
-            energy=(self.energy * factors).sum(1, keepdim=True),
+            moment=self.moment.sum(1, keepdim=True),
+            energy=self.energy.sum(1, keepdim=True),
             count=self.count.sum(1, keepdim=True),
         )
 

@@ -31,6 +31,10 @@ class TensorSplines(Interpolation):
     ) -> None:
         self.axes, self.source, self.locate = axes, source, locate
         self.degrees = [min(DEGREE, len(axis) - 1) for axis in axes]
+        self.knots = [
+            make_interp_spline(axis, np.zeros(len(axis)), k=degree).t
+            for axis, degree in zip(axes, self.degrees, strict=True)
+        ]
         self.num_nodes = int(source.max()) + 1
         self.num_coefficients = source.size
 
@@ -44,8 +48,9 @@ class TensorSplines(Interpolation):
     def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
         places = self.locate(coords)
         index, weight = np.zeros((len(coords), 1), np.int64), np.ones((len(coords), 1))
-        for axis, degree, along in zip(self.axes, self.degrees, places.T, strict=True):
-            knots = make_interp_spline(axis, np.zeros(len(axis)), k=degree).t
+        for axis, knots, degree, along in zip(
+            self.axes, self.knots, self.degrees, places.T, strict=True
+        ):
             rows = BSpline.design_matrix(np.clip(along, axis[0], axis[-1]), knots, degree)
             own = rows.indices.astype(np.int64).reshape(len(coords), 1, -1)
             index = (index[:, :, None] * len(axis) + own).reshape(len(coords), -1)
