@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smore.data import Trajectories
+from smore.data import Pace, Trajectories
 from smore.data.timeline import Timeline, unify_steps
 
 
@@ -25,7 +25,7 @@ def trajectories(lengths: list[int], steps: float = 0.1) -> Trajectories:
 @settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=5))
 def test_scatter_undoes_gather(lengths: list[int]) -> None:
-    timeline = Timeline.of(trajectories(lengths), 1.0)
+    timeline = Timeline.of(trajectories(lengths))
     table = torch.arange(sum(lengths) * 2.0).view(-1, 2)
     padded = timeline.gather(table)
     assert torch.equal(timeline.scatter(padded), table)
@@ -40,7 +40,7 @@ def test_scatter_undoes_gather(lengths: list[int]) -> None:
 
 
 def test_gradients_of_a_gathered_table_ignore_the_padding() -> None:
-    timeline = Timeline.of(trajectories([2, 4]), 1.0)
+    timeline = Timeline.of(trajectories([2, 4]))
     table = torch.randn(6, 1, requires_grad=True)
     (timeline.gather(table)[..., 0] * timeline.valid).sum().backward()
     assert torch.equal(table.grad, torch.ones(6, 1))
@@ -51,7 +51,7 @@ def test_steps_are_differences_of_times_in_model_units_and_zero_in_the_padding(
     time_scale: float,
 ) -> None:
     data = trajectories([3, 5, 1])
-    timeline = Timeline.of(data, time_scale)
+    timeline = Timeline.of(data, Pace(scale=time_scale))
     assert timeline.steps.dtype == torch.float64
     for number, sequence in enumerate(data):
         for position in range(4):

@@ -41,7 +41,7 @@ def evaluate(data, chunk_size=None):
     normalization, coordinate_map = Normalization.fit(data), fit_coordinate_map(data)
     generator = torch.Generator().manual_seed(0)
     decoder = FilterNetwork(2, DIM, 8, 1, generator=generator).double()
-    timeline = Timeline.of(data, 1.0)
+    timeline = Timeline.of(data)
     forecast = torch.randn(timeline.num_snapshots, 2, DIM, generator=generator).double()
     climatology = torch.randn(2, DIM, generator=generator).double()
     variance = torch.tensor([1.5, 7e4], dtype=torch.float64)

@@ -32,11 +32,11 @@ def test_decoded_forecasts_of_smore_score_what_evaluate_says():
     surrogate, test = model.surrogate_, noisy(trajectories(5, num_times=7, seed=3))
     state = infer(surrogate, test, "posterior")
     mesh = test.sequences[0].mesh
-    steps = Timeline.of(test, 1.0).steps.numpy()
+    instants = Timeline.of(test).times[:, 1:].numpy()
     mean = surrogate.prior.mean.view(2, -1).to(torch.float32)
     found = evaluate_fields(
         test,
-        decode(surrogate, advance(surrogate, state, steps)[:, 1:], mesh),
+        decode(surrogate, advance(surrogate, state, instants)[:, 1:], mesh),
         training_mean=decode(surrogate, mean, mesh),
         training_variance=surrogate.description.training_variance,
         horizon=surrogate.description.horizon,

@@ -17,8 +17,7 @@ def timeline(lengths):
             [np.zeros((length, CHANNELS, POINTS)) for length in lengths],
             np.random.default_rng(0).uniform(size=(POINTS, 2)),
             [np.arange(float(length)) for length in lengths],
-        ),
-        1.0,
+        )
     )
 
 
@@ -68,7 +67,7 @@ def test_an_entry_weighs_the_same_whatever_its_sequence():
     short = Trajectories.from_arrays(
         np.zeros((2, 2, 1, 3)), np.random.default_rng(0).uniform(size=(3, 1)), [0.0, 1.0]
     )
-    assert score(squared, count, Timeline.of(short, 1.0), 5).full == 1.0
+    assert score(squared, count, Timeline.of(short), 5).full == 1.0
 
 
 def test_nothing_observed_is_no_score():

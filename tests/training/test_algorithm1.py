@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from oracles.textbook import Textbook
-from smore.data import Normalization, Trajectories, fit_coordinate_map
+from smore.data import Normalization, Pace, Trajectories, fit_coordinate_map
 from smore.dynamics import draw_anchors
 from smore.errors import DivergenceError
 from smore.settings import Settings
@@ -59,7 +59,7 @@ def both(data, dtype, **options):
     normalization = Normalization.fit(data, "standard")
     decoder = build_network(settings, coordinate_map.decoder_dim, generator).to(dtype)
     dynamics = build_dynamics(settings, data.num_channels, generator).to(dtype)
-    problem = TrainingProblem.of(data, normalization, coordinate_map, 1.0, dtype=dtype)
+    problem = TrainingProblem.of(data, normalization, coordinate_map, Pace(scale=1.0), dtype=dtype)
     engine = Algorithm1(problem, copy.deepcopy(decoder), copy.deepcopy(dynamics), settings)
     textbook = Textbook(data, normalization, coordinate_map, decoder, dynamics, settings)
     return engine, textbook

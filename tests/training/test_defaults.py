@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from smore.data import Normalization, Trajectories, fit_coordinate_map, make_blocks
+from smore.data import Normalization, Pace, Trajectories, fit_coordinate_map, make_blocks
 from smore.settings import Settings
 from smore.training._defaults import HIDDEN_RANGE, choose_latent_dim, median_step, resolve
 
@@ -131,4 +131,4 @@ def test_the_median_step_is_over_all_steps_of_all_sequences():
     times = [np.array([0.0, 1.0, 2.0, 12.0]), np.array([5.0, 5.5]), np.array([0.0, 3.0])]
     fields = [np.zeros((len(each), 1, 3)) for each in times]
     data = Trajectories.from_arrays(fields, coords, times)
-    assert median_step(data) == np.median([1.0, 1.0, 10.0, 0.5, 3.0])
+    assert median_step(data, Pace.of(data)) == np.median([1.0, 1.0, 10.0, 0.5, 3.0])

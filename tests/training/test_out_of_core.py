@@ -116,7 +116,7 @@ def test_compression(centred, few, blocks, monkeypatch):
 
 def test_left_out_bases(data, blocks, decoder, monkeypatch):
     monkeypatch.setattr("smore.training.leaving_out.bases.DEFAULT_CHUNK", 20)
-    timeline = Timeline.of(data[0], 1.0)
+    timeline = Timeline.of(data[0])
     folds = torch.arange(4)
     results = []
     for (block,) in blocks:

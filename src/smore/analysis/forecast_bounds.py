@@ -138,8 +138,8 @@ def forecast_bound(
     mesh = trajectories.sequences[0].mesh
     truth = _Truth.of(trajectories)
     decoded = _fields(exact, ideal.unflatten(0, (len(trajectories), -1)), mesh)
-    intervals = np.stack([np.diff(each.times) for each in trajectories])
-    forecast = _fields(exact, advance(exact, state, intervals), mesh)
+    instants = np.stack([each.times[1:] for each in trajectories])
+    forecast = _fields(exact, advance(exact, state, instants), mesh)
     # What rounding adds to fields of this size when they are decoded.
     rounding = SAFETY * ideal.shape[-1] * EPSILON * float(l2_norms(decoded, mesh).max())
     decoder_error = float(truth.errors(decoded, mesh).max()) + rounding
@@ -183,7 +183,7 @@ class _Truth:
 
 def _comparable(surrogate: Surrogate, trajectories: Trajectories) -> tuple[Trajectories, Timeline]:
     """Trajectories that one recursion and one norm can speak of."""
-    timeline = Timeline.of(trajectories, surrogate.description.settings.time_scale or 1.0)
+    timeline = Timeline.of(trajectories, surrogate.description.pace)
     if len({id(each.mesh) for each in trajectories}) > 1 or not bool(timeline.valid.all()):
         raise DataError("the bound needs sequences of one length on one mesh")
     if not timeline.uniform:

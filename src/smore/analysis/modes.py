@@ -148,14 +148,13 @@ def dynamic_modes(surrogate: Surrogate) -> DynamicModes:
     Args:
         surrogate: a trained model, `SMORE.surrogate_`.
     """
-    settings, prior = surrogate.description.settings, surrogate.prior
-    assert settings.time_scale is not None
+    prior = surrogate.prior
     matrix, about = linearisation(surrogate)
     mean = prior.mean.numpy()
     centre = np.zeros_like(mean) if about == LINEAR else mean
     # Its columns have the second moment of the training states about the centre.
     spread = np.column_stack([prior.factor.numpy(), mean - centre])
-    rates, eigenvectors = np.linalg.eig(matrix / settings.time_scale)
+    rates, eigenvectors = np.linalg.eig(matrix / surrogate.description.pace.scale)
     # A singular matrix of eigenvectors has no inverse; its modes come with a caution.
     inverse = np.linalg.pinv(eigenvectors)
     found = []

@@ -66,11 +66,10 @@ def demo(
 def _figure(model: SMORE, test: Trajectories, sensors: np.ndarray) -> Any:
     truth = test.sequences[0]
     shown = panel_snapshots(truth.num_snapshots)
-    intervals = np.diff(truth.times)[None]
     surrogate = model.surrogate_
 
     def forecast(observed: Trajectories) -> np.ndarray:
-        latents = advance(surrogate, model.infer(observed), intervals)
+        latents = advance(surrogate, model.infer(observed), truth.times[None, 1:])
         return decode(surrogate, latents, truth.mesh)[0, shown, 0]
 
     true = truth.fields[shown, 0]

@@ -79,7 +79,7 @@ def forecast(
         state = model.infer(observed, method=method, noise=parse_noise(noise))
     if instants is None:
         latest = float(state.times.max())
-        instants = clock.to_values(latest + description.time_step * np.arange(1, 11))
+        instants = clock.to_values(description.following(latest, 10))
     where: Any = None
     if points is not None:
         where = points_of(points, description.space)

@@ -18,6 +18,7 @@ from smore.data.fields.scratch_fields import StoredFields
 from smore.data.fields.seen import seen_points
 from smore.data.mesh import Mesh
 from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
+from smore.data.pace import DAY, Pace, days_of_year
 from smore.data.quadrature import scattered_mesh
 from smore.data.reading.files import (
     CSV_SUFFIX,
@@ -34,13 +35,14 @@ from smore.data.reading.writing import numbered_fields
 from smore.data.sequence import Sequence
 from smore.data.sharing import shared_out
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Geometry, Space
-from smore.data.timeline import Timeline
+from smore.data.timeline import Timeline, unify_steps
 from smore.data.trajectories import Missing, Trajectories
 from smore.data.validation import require_distinct, require_snapshots
 
 __all__ = [
     "ANGLE_NAMES",
     "CSV_SUFFIX",
+    "DAY",
     "DEFAULT_CHUNK",
     "NETCDF_SUFFIXES",
     "SPHERE_NAMES",
@@ -58,6 +60,7 @@ __all__ = [
     "Missing",
     "Moments",
     "Normalization",
+    "Pace",
     "Sequence",
     "Space",
     "SphereMap",
@@ -68,6 +71,7 @@ __all__ = [
     "align",
     "calendar_of",
     "channel_moments",
+    "days_of_year",
     "fields_bytes",
     "file_fields",
     "fingerprint",
@@ -86,5 +90,6 @@ __all__ = [
     "seen_points",
     "shared_out",
     "stored",
+    "unify_steps",
     "with_channel",
 ]

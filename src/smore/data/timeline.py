@@ -13,11 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from smore.data.pace import Pace
 from smore.data.trajectories import Trajectories
 
 # Steps that differ by less are the same step: 0.1, 0.2, .. has differences with ragged last digits,
 # and every distinct step of a linear model costs a matrix of its own.
 SAME_STEP = 1e-9
+DATA_TIME = Pace(scale=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,24 +30,26 @@ class Timeline:
         rows: (sequences, longest) rows of the latent table; padding repeats the last.
         valid: (sequences, longest) booleans, False in the padding.
         steps: (sequences, longest - 1) float64 step lengths in model time, 0 in the padding.
+        times: (sequences, longest) float64 model times; padding repeats the last.
     """
 
     rows: Tensor
     valid: Tensor
     steps: Tensor
+    times: Tensor
 
     @classmethod
-    def of(cls, trajectories: Trajectories, time_scale: float) -> Timeline:
-        """The timeline of `trajectories`; a model time unit is `time_scale` of the data's."""
+    def of(cls, trajectories: Trajectories, pace: Pace = DATA_TIME) -> Timeline:
+        """The timeline of `trajectories` in the model time of `pace`, by default the data's."""
         lengths = np.array([len(sequence.times) for sequence in trajectories.sequences])
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         position = np.arange(lengths.max())
         valid = position < lengths[:, None]
         rows = starts[:, None] + np.minimum(position, lengths[:, None] - 1)
-        steps = np.zeros((len(lengths), lengths.max() - 1))
-        for number, sequence in enumerate(trajectories.sequences):
-            steps[number, : lengths[number] - 1] = np.diff(sequence.times) / time_scale
-        return cls(*map(torch.as_tensor, (rows, valid, unify_steps(steps))))
+        flat = np.concatenate([sequence.times for sequence in trajectories.sequences])
+        times = pace(flat, trajectories.clock)[rows]
+        steps = unify_steps(np.diff(times))
+        return cls(*map(torch.as_tensor, (rows, valid, steps, times)))
 
     @property
     def num_snapshots(self) -> int:
@@ -58,7 +62,12 @@ class Timeline:
 
     def select(self, sequences: Tensor) -> Timeline:
         """The lengths and steps of some sequences, which keep their rows of the latent table."""
-        return Timeline(self.rows[sequences], self.valid[sequences], self.steps[sequences])
+        return Timeline(
+            self.rows[sequences],
+            self.valid[sequences],
+            self.steps[sequences],
+            self.times[sequences],
+        )
 
     def gather(self, table: Tensor) -> Tensor:
         """Latent table (snapshots, ...) -> padded trajectories (sequences, longest, ...)."""

@@ -2,6 +2,7 @@
 
 from smore.dynamics.conservative import ConservativeDynamics, FullConservative, LowRankConservative
 from smore.dynamics.covariance import StepError, forecast_covariances
+from smore.dynamics.forced import ForcedLinear, centre_functions
 from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
 from smore.dynamics.integrators import METHODS, StepMap, Tableau, affine_flow, step_map
 from smore.dynamics.linear import LinearDynamics
@@ -18,6 +19,7 @@ from smore.dynamics.vector_field import LatentDynamics
 __all__ = [
     "METHODS",
     "ConservativeDynamics",
+    "ForcedLinear",
     "FullConservative",
     "FullQuadratic",
     "LatentDynamics",

@@ -27,18 +27,35 @@ class StepPlan:
 
     @classmethod
     def of(cls, intervals: Tensor, longest_step: float) -> StepPlan:
-        """Equal steps of at most `longest_step` for every interval of (sequences, n)."""
-        pieces = (intervals / longest_step - 1e-6).ceil().clamp(min=1)  # of each interval
-        slots = pieces.amax(0).long()
+        """Steps of `longest_step` and, where one is left, a shorter last one, for every interval.
+
+        Args:
+            intervals: (sequences, n).
+            longest_step: as the dynamics were trained on.
+        """
+        needed = (intervals / longest_step - 1e-6).ceil().clamp(min=1)  # of each interval
+        slots = needed.amax(0).long()
         position = torch.cat([torch.arange(count) for count in slots.tolist()])
-        needed = pieces.repeat_interleave(slots, dim=1)
-        lengths = intervals.repeat_interleave(slots, dim=1) / needed
+        whole, last = (
+            needed.repeat_interleave(slots, dim=1),
+            intervals - (needed - 1) * longest_step,
+        )
+        # Every distinct length may cost a matrix of its own.
+        last = torch.where((last / longest_step - 1).abs() < 1e-6, longest_step, last)
+        last = last.repeat_interleave(slots, dim=1)
+        lengths = torch.where(position < whole - 1, longest_step, last)
         outputs = torch.cat([torch.zeros(1, dtype=torch.int64), slots.cumsum(0)])
-        return cls(torch.where(position < needed, lengths, 0.0), outputs)
+        return cls(torch.where(position < whole, lengths, 0.0), outputs)
 
 
 def forecast_path(
-    dynamics: LatentDynamics, initial: Tensor, plan: StepPlan, *, method: str, substeps: int
+    dynamics: LatentDynamics,
+    initial: Tensor,
+    plan: StepPlan,
+    *,
+    method: str,
+    substeps: int,
+    starts: Tensor | None = None,
 ) -> Tensor:
     """Latents (sequences, steps + 1, r) before and after every step of `plan`.
 
@@ -48,8 +65,9 @@ def forecast_path(
         plan: the steps.
         method: integrator, see `step_map`.
         substeps: integrator steps per step.
+        starts: see `step_map`.
     """
-    advance = step_map(dynamics, plan.steps, method=method, substeps=substeps)
+    advance = step_map(dynamics, plan.steps, method=method, substeps=substeps, starts=starts)
     return rollout(advance, initial, plan.steps.shape[1])
 
 

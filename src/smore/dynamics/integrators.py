@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from smore.dynamics.conservative import ConservativeDynamics
+from smore.dynamics.forced import ForcedLinear
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.vector_field import LatentDynamics
 from smore.errors import MissingExtraError, SettingsError
@@ -55,6 +56,7 @@ def step_map(
     method: str = "rk4-38",
     substeps: int = 1,
     gradient: Gradient = "direct",
+    starts: Tensor | None = None,
 ) -> StepMap:
     """The maps over every interval of a rollout.
 
@@ -67,6 +69,8 @@ def step_map(
         substeps: steps of the method per output interval.
         gradient: "direct" differentiates the method itself, "adjoint" solves the continuous adjoint
             equation with torchdiffeq.
+        starts: (sequences,) model time of the first states, which matters to dynamics that are
+            forced; without it their states are departures from a centre at rest.
 
     Raises:
         SettingsError: an unknown method, or one that does not fit the dynamics.
@@ -80,6 +84,8 @@ def step_map(
         if not isinstance(dynamics, ConservativeDynamics):
             raise SettingsError("integrator 'strang' needs dynamics 'conservative'")
         return _strang_steps(dynamics, steps, substeps)
+    if isinstance(dynamics, ForcedLinear):
+        return _forced_steps(dynamics, steps, starts)
     if isinstance(dynamics, LinearDynamics):
         return _matrix_steps(dynamics, steps, tableau, substeps)
     if tableau is None:
@@ -137,6 +143,22 @@ def _matrix_steps(
     matrices = [propagator(length) for length in lengths.tolist()]
 
     return _by_length(which, lambda number, states: states @ matrices[number])
+
+
+def _forced_steps(dynamics: ForcedLinear, steps: Tensor, starts: Tensor | None) -> StepMap:
+    """Departures by an affine map for every distinct step length, the centre by its formula."""
+    lengths, which = torch.unique(steps, return_inverse=True)
+    flows = [dynamics.flow(length) for length in lengths.tolist()]
+    moved = _by_length(which, lambda number, beta: beta @ flows[number][0].T + flows[number][1])
+    if starts is None:
+        return moved
+    times = torch.cat([starts[:, None], starts[:, None] + steps.cumsum(1)], dim=1)
+
+    def advance(latents: Tensor, index: int) -> Tensor:
+        before, after = (dynamics.centre(times[:, index + each]) for each in (0, 1))
+        return moved(latents - before, index) + after
+
+    return advance
 
 
 def _by_length(which: Tensor, apply: Callable[[int, Tensor], Tensor]) -> StepMap:

@@ -33,7 +33,7 @@ def evaluate_fields(
         DataError: `truth` and `forecast` do not belong together.
     """
     _require_match(truth, forecast, training_mean)
-    timeline = Timeline.of(truth, 1.0)
+    timeline = Timeline.of(truth)
     variance = torch.as_tensor(np.asarray(training_variance), dtype=torch.float64)
     # The first snapshot is never scored: as its own forecast it has error 0.
     squared, count = _squared_errors(

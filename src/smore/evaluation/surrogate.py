@@ -25,12 +25,12 @@ def evaluate_surrogate(
     description = surrogate.description
     truth = stored(trajectories)
     known = truth if observations is trajectories else observations  # copied once
-    timeline = Timeline.of(truth, 1.0)
+    timeline = Timeline.of(truth)
     state, _ = inferred(surrogate, known, method, noise)
     starts = torch.tensor([sequence.times[0] for sequence in truth])
     if not torch.equal(starts, state.times):
         raise DataError("the observations are not of the time of each first snapshot")
-    forecast = timeline.scatter(advance(surrogate, state, timeline.steps.numpy()))
+    forecast = timeline.scatter(advance(surrogate, state, timeline.times[:, 1:].numpy()))
     return evaluate_latents(
         surrogate.decoder,
         surrogate.blocks(truth),

@@ -150,11 +150,10 @@ def _priors(tensors: dict[str, Tensor]) -> tuple[LatentPrior, ...]:
 
 
 def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
-    assert description.settings.time_scale is not None
     step = StepError(
         tensors["error.step"],
         float(tensors["error.correlation"]),
-        description.time_step / description.settings.time_scale,
+        description.step,
     )
     return ModelError(tensors["error.floor"], tensors["error.share"], step)
 

@@ -76,8 +76,8 @@ def forecast_figure(surrogate: Surrogate, trajectories: Trajectories, sequence: 
     chosen = surrogate.aligned(trajectories.select_channels(names)).select([sequence])
     truth = chosen.sequences[0]
     state = infer(surrogate, chosen, "posterior")
-    intervals = np.diff(truth.times)[None]
-    forecast = decode(surrogate, advance(surrogate, state, intervals), truth.mesh)[0]
+    latents = advance(surrogate, state, truth.times[None, 1:])
+    forecast = decode(surrogate, latents, truth.mesh)[0]
     shown = panel_snapshots(truth.num_snapshots)
     true, predicted = truth.fields[shown, 0], forecast[shown, 0]
     if truth.observed is not None:

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from smore.data import unify_steps
 from smore.dynamics import (
     StepPlan,
     forecast_covariances,
@@ -31,27 +32,27 @@ FAR = 3.0
 
 
 @torch.no_grad()
-def advance(surrogate: Surrogate, state: LatentState, intervals: NDArray[np.float64]) -> Tensor:
-    """Latents (states, n + 1, codes, p) after intervals (states, n) of the data's time.
+def advance(surrogate: Surrogate, state: LatentState, instants: NDArray[np.float64]) -> Tensor:
+    """Latents (states, n + 1, codes, p) of `state` and at instants (states, n) of the data's time.
 
     Raises:
         DivergenceError: they overflow.
     """
-    return _path(surrogate, state, intervals)[0]
+    return _path(surrogate, state, instants)[0]
 
 
 @torch.no_grad()
 def advance_uncertain(
-    surrogate: Surrogate, state: LatentState, intervals: NDArray[np.float64]
+    surrogate: Surrogate, state: LatentState, instants: NDArray[np.float64]
 ) -> tuple[Tensor, Tensor]:
     """`advance`, and covariances (states or 1, n + 1, codes, p, p) of each code.
 
     Args:
         state: with a covariance.
-        intervals: (states, n).
+        instants: (states, n), none before its state.
     """
     assert state.covariance is not None
-    latents, path, plan = _path(surrogate, state, intervals)
+    latents, path, plan = _path(surrogate, state, instants)
     settings = surrogate.description.settings
     covariances = forecast_covariances(
         surrogate.dynamics,
@@ -66,21 +67,20 @@ def advance_uncertain(
 
 
 def _path(
-    surrogate: Surrogate, state: LatentState, intervals: NDArray[np.float64]
+    surrogate: Surrogate, state: LatentState, instants: NDArray[np.float64]
 ) -> tuple[Tensor, Tensor, StepPlan]:
     """Latents to decode, and the path (states, steps + 1, r) of the steps between them."""
-    settings = surrogate.description.settings
-    assert settings.time_scale is not None
-    plan = StepPlan.of(
-        torch.as_tensor(intervals / settings.time_scale),
-        surrogate.description.time_step / settings.time_scale,
-    )
+    description = surrogate.description
+    settings = description.settings
+    times = description.model_times(np.column_stack([state.times.numpy(), instants]))
+    plan = StepPlan.of(torch.as_tensor(unify_steps(np.diff(times))), description.step)
     path = forecast_path(
         surrogate.dynamics,
         state.flat,
         plan,
         method=settings.stepping,
         substeps=settings.num_substeps,
+        starts=torch.as_tensor(times[:, 0]),
     )
     latents = path[:, plan.outputs]
     decodable = latents.to(next(surrogate.decoder.parameters()))
@@ -100,9 +100,7 @@ def iterate(
     surrogate: Surrogate, states: NDArray[np.float64], num_steps: int
 ) -> NDArray[np.float64]:
     """States (n, r) after 0, 1, .., num_steps training intervals, come what may."""
-    settings = surrogate.description.settings
-    assert settings.time_scale is not None
-    step = surrogate.description.time_step / settings.time_scale
+    settings, step = surrogate.description.settings, surrogate.description.step
     advance = step_map(
         surrogate.dynamics,
         torch.full((len(states), 1), step, dtype=torch.float64),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from smore.data import Channel, Clock, CoordinateMap, Normalization, Space
+from smore.data import Channel, Clock, CoordinateMap, Normalization, Pace, Space
 from smore.runtime import StoredTuple
 from smore.settings import Settings
 
@@ -79,6 +81,7 @@ class Description(BaseModel):
         channels, space, clock: names and units of the training data.
         normalization, coordinate_map: from the user's units to the network's, and back.
         time_step: median step of the training data, in the data's units.
+        pace: from the data's times to model time.
         horizon: snapshots in the longest training rollout.
         residual_variance: per channel, mean squared decoder residual, normalised units.
         noise_variance: per channel, scatter of training data about the decoder, as fits see it.
@@ -97,6 +100,7 @@ class Description(BaseModel):
     normalization: Normalization
     coordinate_map: CoordinateMap
     time_step: float = Field(gt=0, allow_inf_nan=False)
+    pace: Pace
     horizon: int
     residual_variance: StoredTuple[float]
     noise_variance: StoredTuple[float]
@@ -105,6 +109,28 @@ class Description(BaseModel):
     latent_radius: float
     training: TrainingRecord
     mesh: MeshLayout | None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_before_calendars(cls, told: Any) -> Any:
+        """Files of version 0.1 know one unit of model time."""
+        match told:
+            case {"settings": {"time_scale": scale}} if "pace" not in told:
+                return told | {"pace": {"scale": scale}}
+        return told
+
+    @property
+    def step(self) -> float:
+        """Median step of the training data, model time."""
+        return self.time_step / self.pace.scale
+
+    def model_times(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Model times of the data's."""
+        return self.pace(times, self.clock)
+
+    def following(self, start: float, count: int) -> NDArray[np.floating]:
+        """The `count` times, in the data's units, that follow `start` by training steps."""
+        return self.pace.later(start, self.step * np.arange(1, count + 1), self.clock)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -43,12 +43,14 @@ def forecast_dataset(
     Raises:
         DataError: times that cannot be forecast, or a lazy forecast on several meshes.
     """
-    intervals = _intervals(state.times.numpy(), instants, surrogate.description.clock)
+    starts = state.times.numpy()
+    _require_forecastable(starts, instants, surrogate.description.clock)
+    wanted = np.broadcast_to(instants, (len(starts), len(instants)))
     channels, covariances = surrogate.description.channels, None
     if uncertainty and state.covariance is not None:
-        latents, covariances = advance_uncertain(surrogate, state, intervals)
+        latents, covariances = advance_uncertain(surrogate, state, wanted)
     else:
-        latents = advance(surrogate, state, intervals)
+        latents = advance(surrogate, state, wanted)
     decode = lazily_decoded if lazy else _decoded
     decoded = decode(surrogate, latents[:, 1:], meshes)
     fields = _dataset(surrogate, instants, decoded, meshes, channels)
@@ -128,10 +130,10 @@ def _dataset(
     ).to_xarray()
 
 
-def _intervals(
+def _require_forecastable(
     starts: NDArray[np.float64], instants: NDArray[np.float64], clock: Clock
-) -> NDArray[np.float64]:
-    """(states, n) times between the states and the instants, none negative."""
+) -> None:
+    """Refuse times that do not increase or lie before a state."""
     if (
         instants.ndim != 1
         or not len(instants)
@@ -144,6 +146,3 @@ def _intervals(
             f"forecast times must be finite, increase and not lie before the observations (at "
             f"{latest}), got {', '.join(map(str, given.ravel())) or 'none'}"
         )
-    return np.diff(
-        np.column_stack([starts, np.broadcast_to(instants, (len(starts), len(instants)))])
-    )

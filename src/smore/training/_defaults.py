@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smore.data import AnyBlock, Trajectories
+from smore.data import AnyBlock, Pace, Trajectories
 from smore.settings import PAPERS_SCALE, Settings
 from smore.training._memory import HIDDEN_RANGE, LATENT_RANGE, choose_chunk_size
 from smore.training.decoder.pieces import LEAST_POINTS
@@ -24,8 +24,10 @@ COMPLETED, COMPLETION_SWEEPS = 400, 20
 COMPLETION_RANKS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
-def median_step(trajectories: Trajectories) -> float:
+def median_step(trajectories: Trajectories, pace: Pace) -> float:
     """The median time step, in the data's units; 0.2 where times are 0.0, 0.2, 0.4, .. ."""
+    if pace.months is not None:
+        return pace.scale
     steps = np.concatenate([np.diff(sequence.times) for sequence in trajectories])
     return float(f"{np.median(steps):.12g}")
 

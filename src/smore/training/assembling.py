@@ -66,7 +66,8 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         clock=trajectories.clock,
         normalization=prepared.normalization,
         coordinate_map=prepared.coordinate_map,
-        time_step=median_step(trajectories),
+        time_step=median_step(trajectories, prepared.pace),
+        pace=prepared.pace,
         horizon=max(sequence.num_snapshots for sequence in trajectories),
         residual_variance=tuple(residual.tolist()),
         noise_variance=tuple(noise.tolist()),
@@ -109,7 +110,6 @@ def _model_error(
     left_out: LeftOutErrors,
 ) -> ModelError:
     settings = prepared.settings
-    assert settings.time_scale is not None
     floor, share = fit_residual_model(
         trained.decoder,
         prepared.problem.blocks,
@@ -117,8 +117,7 @@ def _model_error(
         code_blocks(prior.covariance, trained.latents.shape[1]),
         settings.chunk_size,
     )
-    step = median_step(prepared.trajectories) / settings.time_scale
-    return ModelError(floor, share, left_out.step_error(step))
+    return ModelError(floor, share, left_out.step_error(_step(prepared)))
 
 
 def _priors(prepared: Prepared, latents: Tensor) -> tuple[LatentPrior, ...]:
@@ -158,15 +157,19 @@ def _residual_variance(
 
 def _stepping(prepared: Prepared) -> Stepping:
     """What forecasts of the trained model will iterate."""
-    settings, clock = prepared.settings, prepared.trajectories.clock
-    assert settings.time_scale is not None
+    settings, clock, pace = prepared.settings, prepared.trajectories.clock, prepared.pace
     units = f" {clock.units.split(' since ')[0]}" if clock.units else ""
     return Stepping(
-        median_step(prepared.trajectories) / settings.time_scale,
+        _step(prepared),
         settings.stepping,
         settings.num_substeps,
-        f"{settings.time_scale:.6g}{units}",
+        pace.words or f"{pace.scale:.6g}{units}",
     )
+
+
+def _step(prepared: Prepared) -> float:
+    """Median step of the training data, model time."""
+    return median_step(prepared.trajectories, prepared.pace) / prepared.pace.scale
 
 
 def _variance(prepared: Prepared) -> tuple[float, ...]:

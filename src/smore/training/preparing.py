@@ -11,6 +11,7 @@ from smore.data import (
     Mesh,
     Moments,
     Normalization,
+    Pace,
     SphereMap,
     Trajectories,
     align,
@@ -46,6 +47,7 @@ class Prepared:
         settings: without any None left that the data can decide.
         forecast_error: selects the checkpoint; None when nothing could be held out.
         selection: what selects the checkpoint, in words.
+        pace: from the data's times to model time.
         mesh: of all sequences, if they share one that is not too large to be stored.
         num_points: of the largest mesh.
         team: the processes that share the points.
@@ -60,6 +62,7 @@ class Prepared:
     settings: Settings
     forecast_error: ForecastError | None
     selection: str
+    pace: Pace
     mesh: Mesh | None
     num_points: int
     team: Team
@@ -107,22 +110,23 @@ def prepare(
     moments = channel_moments(trajectories, team)
     require_variation(moments, trajectories.channels)
     normalization = Normalization.of(moments, settings.scaling)
-    time_step = median_step(trajectories)
-    time_scale = settings.time_scale or time_step
+    pace = Pace.of(trajectories)
+    if settings.time_scale is not None:
+        pace = Pace(scale=settings.time_scale)
     _require_memory(trajectories, settings)
     problem = TrainingProblem.of(
-        trajectories, normalization, coordinate_map, time_scale, device=device, team=team
+        trajectories, normalization, coordinate_map, pace, device=device, team=team
     )
     settings = resolve(settings, problem.blocks, problem.num_channels)
-    settings = settings.replace(time_scale=time_scale)
+    settings = settings.replace(time_scale=pace.scale)
     forecast_error = None
     if select_on is not None:
         forecast_error = ForecastError(
             select_on,
             normalization,
             coordinate_map,
-            time_scale,
-            time_step / time_scale,
+            pace,
+            median_step(trajectories, pace) / pace.scale,
             settings,
             device,
             team,
@@ -137,6 +141,7 @@ def prepare(
         settings,
         forecast_error,
         selection,
+        pace,
         mesh,
         num_points,
         team,

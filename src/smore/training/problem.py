@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from smore.data import AnyBlock, CoordinateMap, Normalization, Timeline, Trajectories, make_blocks
+from smore.data import (
+    AnyBlock,
+    CoordinateMap,
+    Normalization,
+    Pace,
+    Timeline,
+    Trajectories,
+    make_blocks,
+)
 from smore.runtime import ALONE, Team
 
 
@@ -36,7 +44,7 @@ class TrainingProblem:
         trajectories: Trajectories,
         normalization: Normalization,
         coordinate_map: CoordinateMap,
-        time_scale: float,
+        pace: Pace,
         *,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
@@ -50,7 +58,7 @@ class TrainingProblem:
             blocks=make_blocks(
                 trajectories, normalization, coordinate_map, dtype=dtype, device=device, team=team
             ),
-            timeline=Timeline.of(trajectories, time_scale),
+            timeline=Timeline.of(trajectories, pace),
             num_channels=trajectories.num_channels,
             num_values=num_values,
             groups=torch.tensor(groups),

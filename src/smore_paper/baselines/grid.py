@@ -101,7 +101,7 @@ def windows(trajectories: Trajectories) -> NDArray[np.floating]:
             "expected training windows of the same number of snapshots, at least two, got "
             f"{sorted(lengths)}; use cut or leading"
         )
-    if not Timeline.of(trajectories, 1.0).uniform:
+    if not Timeline.of(trajectories).uniform:
         raise DataError(
             "expected the same time step everywhere, got steps that differ; this network learns "
             "one step: resample the data in time, or use SMORE, which takes any steps"

@@ -172,7 +172,7 @@ def state_dim(dataset: str, dynamics: str) -> int:
 def require_equal_steps(trajectories: Trajectories) -> None:
     """Refuse (DataError) lone snapshots and steps that differ: a map knows one length of step."""
     require_snapshots(trajectories, 2)
-    timeline = Timeline.of(trajectories, 1.0)
+    timeline = Timeline.of(trajectories)
     if not timeline.uniform:
         lengths = timeline.steps[timeline.valid[:, 1:]]
         raise DataError(

@@ -82,8 +82,8 @@ def _count(
         names = (channel.name for channel in test.channels)
         told = dict(zip(names, spread.tolist(), strict=True))
     state = infer(surrogate, observed, "posterior", told)
-    intervals = np.stack([np.diff(sequence.times) for sequence in test])
-    latents, covariances = advance_uncertain(surrogate, state, intervals)
+    instants = np.stack([sequence.times[1:] for sequence in test])
+    latents, covariances = advance_uncertain(surrogate, state, instants)
     mesh = test.sequences[0].mesh
     width = NormalDist().inv_cdf((1 + LEVEL) / 2)
     scale = surrogate.description.normalization.scale_array[:, None]

@@ -139,8 +139,7 @@ def _costs(model: SMORE, states: NDArray[np.float64]) -> dict[str, Any]:
     """Time of an interval as the model takes it, and with certified Runge-Kutta steps."""
     surrogate = model.surrogate_
     settings, description = surrogate.description.settings, surrogate.description
-    assert settings.time_scale is not None
-    interval = description.time_step / settings.time_scale
+    interval = description.step
     costs: dict[str, Any] = {
         "interval_seconds": _seconds(
             surrogate.dynamics, states, interval, settings.stepping, settings.num_substeps

@@ -99,7 +99,7 @@ def fine_error(model: SMORE, test: xr.Dataset, options: Any) -> float:
     times = test["time"].to_numpy()
     state = model.infer(test)
     surrogate = model.surrogate_
-    latents = advance(surrogate, state, np.tile(np.diff(times), (len(state), 1)))
+    latents = advance(surrogate, state, np.tile(times[1:], (len(state), 1)))
     errors = []
     for number, row in enumerate(latents):
         pulse = test.isel(sequence=number)

@@ -30,10 +30,9 @@ def forecast_snapshot(
     """
     surrogate, first = model.surrogate_, test.select([0])
     (truth,), seen = first.sequences, first.leading(1)
-    intervals = np.diff(truth.times)[None, : SNAPSHOT - 1]
     try:
         seen = seen if sensors is None else seen.at_points(sensors)
-        latents = advance(surrogate, infer(surrogate, seen, method), intervals)
+        latents = advance(surrogate, infer(surrogate, seen, method), truth.times[None, 1:SNAPSHOT])
         return decode(surrogate, latents[0, -1], truth.mesh)
     except DivergenceError:
         return np.full((truth.num_channels, truth.mesh.num_points), np.nan)

@@ -78,7 +78,7 @@ def trajectories(matrix, noise=0.0, num_sequences=12, length=8):
     data = Trajectories.from_arrays(
         latents[:, :, None, :], np.arange(dim * 2.0).reshape(dim, 2), STEP * np.arange(length)
     )
-    return torch.as_tensor(latents), Timeline.of(data, 1.0)
+    return torch.as_tensor(latents), Timeline.of(data)
 
 
 def cross_validated(latents, timeline, groups):
@@ -169,7 +169,7 @@ def test_irregular_steps_give_the_generator_too():
     data = Trajectories.from_arrays(
         [each[:, None, :] for each in latents], np.arange(8.0).reshape(4, 2), times
     )
-    timeline = Timeline.of(data, 1.0)
+    timeline = Timeline.of(data)
     assert not timeline.uniform
     found = IrregularTransitions(torch.as_tensor(np.stack(latents)), timeline).fit(0.0)
     np.testing.assert_allclose(found.numpy(), truth, atol=2e-3)
@@ -204,7 +204,7 @@ def test_a_basis_without_a_trajectory_knows_nothing_of_it():
     (block,) = make_blocks(
         data, Normalization.fit(data, "none"), fit_coordinate_map(data), dtype=torch.float64
     )
-    timeline = Timeline.of(data, 1.0)
+    timeline = Timeline.of(data)
     bases = LeftOutBases(compress(block, 8), timeline, block.num_channels, 8)
     left_out = torch.tensor([False, True, False, False, False, True])
     found = bases.latents(left_out).view(6, 5, 2, 8)

@@ -49,7 +49,7 @@ def trajectories(operators, irregular=False, num_sequences=30):
     data = Trajectories.from_arrays(
         [each[:, None, :] for each in latents], np.arange(2.0 * DIM).reshape(DIM, 2), times
     )
-    return torch.as_tensor(np.stack(latents)), Timeline.of(data, 1.0)
+    return torch.as_tensor(np.stack(latents)), Timeline.of(data)
 
 
 @pytest.mark.parametrize("irregular", [False, True])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from smore.data import Normalization, Trajectories, fit_coordinate_map, make_blocks
+from smore.data import Normalization, Pace, Trajectories, fit_coordinate_map, make_blocks
 from smore.data.timeline import Timeline
 from smore.decoder import Basis, Decoder
 from smore.dynamics import LinearDynamics, LowRankQuadratic, step_map
@@ -34,7 +34,7 @@ def trajectories(channels=2):
 def problem_of(data):
     normalization = Normalization.fit(data, "none")
     return TrainingProblem.of(
-        data, normalization, fit_coordinate_map(data), 0.5, dtype=torch.float64
+        data, normalization, fit_coordinate_map(data), Pace(scale=0.5), dtype=torch.float64
     )
 
 
@@ -157,7 +157,9 @@ def test_an_error_of_the_generator_is_seen_to_go_on():
         states = [torch.randn(5, 2, dtype=torch.float64)]
         for _ in range(9):
             states.append(step_map(truth, steps, method="exact")(states[-1], 0))
-    timeline = Timeline(torch.arange(50).view(5, 10), torch.ones(5, 10, dtype=torch.bool), steps)
+    times = torch.nn.functional.pad(steps.cumsum(1), (1, 0))
+    everything = torch.ones(5, 10, dtype=torch.bool)
+    timeline = Timeline(torch.arange(50).view(5, 10), everything, steps, times)
     settings = Settings(dynamics="koopman", integrator="exact")
     zero = torch.zeros(1, dtype=torch.float64)
     found = model_errors(dynamics, torch.stack(states, dim=1), timeline, settings, zero)

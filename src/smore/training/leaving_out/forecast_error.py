@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from smore.data import CoordinateMap, Normalization, Timeline, Trajectories, make_blocks
+from smore.data import CoordinateMap, Normalization, Pace, Timeline, Trajectories, make_blocks
 from smore.decoder import Decoder, squared_errors
 from smore.dynamics import LatentDynamics, forecast_latents
 from smore.evaluation import score
@@ -26,7 +26,7 @@ class ForecastError:
         trajectories: Trajectories,
         normalization: Normalization,
         coordinate_map: CoordinateMap,
-        time_scale: float,
+        pace: Pace,
         longest_step: float,
         settings: Settings,
         device: torch.device,
@@ -37,7 +37,7 @@ class ForecastError:
             make_blocks(each, normalization, coordinate_map, device=device, team=team)
             for each in (trajectories, first)
         )
-        self.timeline = Timeline.of(trajectories, time_scale)
+        self.timeline = Timeline.of(trajectories, pace)
         self.scale = torch.tensor(normalization.scale, dtype=torch.float64)
         self.settings = settings
         self.longest_step = longest_step
