@@ -29,7 +29,7 @@ RECIPE_OF = dict.fromkeys(
 # Settings that files of earlier versions hold, at the values that mean what is done now.
 RETIRED = {"finetune_steps": 0}
 
-DynamicsKind = Literal["koopman", "lrlq", "quadratic", "conservative", "mlp"]
+DynamicsKind = Literal["auto", "linear", "koopman", "lrlq", "quadratic", "conservative", "mlp"]
 
 
 class Settings(BaseModel):
@@ -63,7 +63,17 @@ class Settings(BaseModel):
     )
 
     # The latent dynamics and the map that is iterated.
-    dynamics: DynamicsKind = Field("koopman", description="form of the latent dynamics")
+    dynamics: DynamicsKind = Field(
+        "auto",
+        description="form of the latent dynamics: linear about a moving centre (linear), the "
+        "paper's (koopman, lrlq), ...; default: linear where snapshots share their points and have "
+        "no gaps that move, else koopman",
+    )
+    periods: tuple[float, ...] | None = Field(
+        None,
+        description="linear: known periods of the centre, in the data's units of time (seconds for "
+        "dates); default: of the calendar, or found, where forecasts gain from them",
+    )
     rank: int | None = Field(
         None,
         ge=1,
@@ -75,7 +85,7 @@ class Settings(BaseModel):
     )
     stabilise: Literal["auto", "always", "never"] = Field(
         "auto",
-        description="fast koopman: make every eigenvalue decay, if left-out trajectories lose "
+        description="linear and fast koopman: make every eigenvalue decay, if left-out trajectories lose "
         "less than 5% by it (auto)",
     )
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
@@ -179,8 +189,17 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _settings_agree(self) -> Settings:
-        if self.integrator == "exact" and self.dynamics != "koopman":
-            raise ValueError("integrator 'exact' needs dynamics 'koopman'; use 'rk4' or 'rk4-38'")
+        linear = self.dynamics in ("auto", "linear")
+        if self.integrator == "exact" and not (linear or self.dynamics == "koopman"):
+            raise ValueError("integrator 'exact' needs linear dynamics; use 'rk4' or 'rk4-38'")
+        if self.dynamics == "linear" and self.integrator not in (None, "exact"):
+            raise ValueError("dynamics 'linear' are exact; leave the integrator out")
+        if self.dynamics == "linear" and self.recipe != "fast":
+            raise ValueError("dynamics 'linear' need recipe 'fast'")
+        if self.periods is not None and not linear:
+            raise ValueError(f"periods belong to 'linear', not to {self.dynamics!r}")
+        if min(self.periods or (1.0,)) <= 0:
+            raise ValueError(f"periods must be positive, got {self.periods}")
         if self.integrator == "strang" and self.dynamics != "conservative":
             raise ValueError("integrator 'strang' needs dynamics 'conservative'")
         if self.gradient == "adjoint" and self.integrator not in (None, "rk4-38"):
@@ -209,7 +228,7 @@ class Settings(BaseModel):
             return self.integrator
         if self.dissipative:  # built to be certified, and so must be the map
             return "strang"
-        exact = self.recipe == "fast" and self.dynamics == "koopman"
+        exact = self.recipe == "fast" and self.dynamics in ("auto", "linear", "koopman")
         return "exact" if exact else "rk4-38"
 
     @property

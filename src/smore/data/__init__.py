@@ -15,7 +15,7 @@ from smore.data.fields.file_fields import FileFields, file_fields
 from smore.data.fields.fingerprint import fingerprint
 from smore.data.fields.scratch_copy import stored
 from smore.data.fields.scratch_fields import StoredFields
-from smore.data.fields.seen import seen_points
+from smore.data.fields.seen import has_moving_gaps, seen_points
 from smore.data.mesh import Mesh
 from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
 from smore.data.pace import DAY, Pace, days_of_year
@@ -76,6 +76,7 @@ __all__ = [
     "file_fields",
     "fingerprint",
     "fit_coordinate_map",
+    "has_moving_gaps",
     "make_blocks",
     "numbered_fields",
     "open_dataset",

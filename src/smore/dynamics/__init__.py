@@ -5,6 +5,7 @@ from smore.dynamics.covariance import StepError, forecast_covariances
 from smore.dynamics.forced import ForcedLinear, centre_functions
 from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
 from smore.dynamics.integrators import METHODS, StepMap, Tableau, affine_flow, step_map
+from smore.dynamics.lead_error import LeadError
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.mlp import MLPDynamics
 from smore.dynamics.quadratic import FullQuadratic, LowRankQuadratic, QuadraticDynamics
@@ -23,6 +24,7 @@ __all__ = [
     "FullConservative",
     "FullQuadratic",
     "LatentDynamics",
+    "LeadError",
     "LinearDynamics",
     "LowRankConservative",
     "LowRankQuadratic",
@@ -33,6 +35,7 @@ __all__ = [
     "StepPlan",
     "Tableau",
     "affine_flow",
+    "centre_functions",
     "draw_anchors",
     "forecast_covariances",
     "forecast_latents",

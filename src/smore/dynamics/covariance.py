@@ -19,6 +19,7 @@ from torch import Tensor
 
 from smore.dynamics.forecast import StepPlan
 from smore.dynamics.integrators import StepMap, step_map
+from smore.dynamics.lead_error import LeadError
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.vector_field import LatentDynamics
 
@@ -51,7 +52,7 @@ def forecast_covariances(
     path: Tensor,
     plan: StepPlan,
     initial: Tensor,
-    error: StepError,
+    error: StepError | LeadError,
     *,
     method: str,
     substeps: int,
@@ -63,7 +64,7 @@ def forecast_covariances(
         path: (sequences, steps + 1, r) the states, see `forecast_path`.
         plan: the steps between them.
         initial: (sequences, r, r) covariance of the initial states, or (1, r, r) for all.
-        error: what each step adds.
+        error: what each step adds, or all steps together.
         method: integrator, see `step_map`.
         substeps: integrator steps per step.
     """
@@ -72,6 +73,8 @@ def forecast_covariances(
     if alike and len(initial) == 1:
         path, steps = path[:1], steps[:1]
     advance = step_map(dynamics, steps, method=method, substeps=substeps)
+    if isinstance(error, LeadError):
+        return _by_lead(advance, path, steps, plan.outputs, initial, error)
     added = error.covariance
     total = initial.expand(len(path), -1, -1)
     shared = torch.zeros_like(total)  # covariance of e with η
@@ -89,6 +92,26 @@ def forecast_covariances(
         if index + 1 in outputs:
             kept.append((total + total.mT) / 2)
     return torch.stack(kept, dim=1)
+
+
+def _by_lead(
+    advance: StepMap,
+    path: Tensor,
+    steps: Tensor,
+    outputs: Tensor,
+    initial: Tensor,
+    error: LeadError,
+) -> Tensor:
+    """What the first states were not known by, moved on, and what forecasts get wrong."""
+    total = initial.expand(len(path), -1, -1)
+    kept = [total]
+    for index in range(steps.shape[1]):
+        moving = step_jacobians(advance, path[:, index], index)
+        total = moving @ total @ moving.mT
+        if index + 1 in outputs:
+            kept.append((total + total.mT) / 2)
+    leads = torch.nn.functional.pad(steps.cumsum(1), (1, 0))[:, outputs]
+    return torch.stack(kept, dim=1) + error.variance(leads)[..., None, None] * error.pattern
 
 
 def step_jacobians(advance: StepMap, states: Tensor, index: int) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from smore.decoder import Basis
-from smore.dynamics import StepError
+from smore.dynamics import LeadError, StepError
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +27,12 @@ class ModelError:
     Args:
         floor: (channels,).
         share: (channels,).
-        step: error of one step of the dynamics, on left-out trajectories if there are any.
+        step: error of the dynamics, on what was left out if anything was.
     """
 
     floor: Tensor
     share: Tensor
-    step: StepError
+    step: StepError | LeadError
 
     def residual_variance(self, prior_variance: Tensor) -> Tensor:
         """(channels, points) of what the decoder misses, from that of the decoded prior."""

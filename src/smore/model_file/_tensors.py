@@ -126,10 +126,14 @@ def _expected_beside_networks(
         "error.floor": real(num_channels),
         "error.share": real(num_channels),
         "error.step": real(dim, dim),
-        "error.correlation": real(),
         "certificate.centre": real(dim),
         "certificate.factor": real(dim, dim),
     }
+    if "error.leads" in tensors:
+        count = tensors["error.leads"].numel()
+        expected |= {"error.leads": real(max(count, 2)), "error.variances": real(max(count, 2))}
+    else:
+        expected["error.correlation"] = real()
     for number in range(max(num_priors(tensors), 1)):
         expected[f"{PRIOR}{number}.mean"] = real(dim)
         expected[f"{PRIOR}{number}.factor"] = real(dim, dim)

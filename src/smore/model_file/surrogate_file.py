@@ -10,7 +10,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from smore.dynamics import StepError
+from smore.dynamics import LeadError, StepError
 from smore.errors import ModelFileError
 from smore.inference import LatentPrior, ModelError
 from smore.model_file._tensors import (
@@ -81,10 +81,13 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
         "error.floor": error.floor,
         "error.share": error.share,
         "error.step": error.step.factor,
-        "error.correlation": torch.tensor(error.step.correlation, dtype=torch.float64),
         "certificate.centre": torch.tensor(certificate.centre),
         "certificate.factor": torch.tensor(certificate.factor),
     }
+    if isinstance(error.step, LeadError):
+        tensors |= {"error.leads": error.step.leads, "error.variances": error.step.variances}
+    else:
+        tensors["error.correlation"] = torch.tensor(error.step.correlation, dtype=torch.float64)
     if mesh is not None:
         tensors |= {
             "mesh.coords": torch.tensor(mesh.coords),
@@ -150,11 +153,13 @@ def _priors(tensors: dict[str, Tensor]) -> tuple[LatentPrior, ...]:
 
 
 def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
-    step = StepError(
-        tensors["error.step"],
-        float(tensors["error.correlation"]),
-        description.step,
-    )
+    step: StepError | LeadError
+    if "error.leads" in tensors:
+        names = ("error.step", "error.leads", "error.variances")
+        step = LeadError(*(tensors[name] for name in names))
+    else:
+        correlation = float(tensors["error.correlation"])
+        step = StepError(tensors["error.step"], correlation, description.step)
     return ModelError(tensors["error.floor"], tensors["error.share"], step)
 
 

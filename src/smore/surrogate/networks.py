@@ -7,6 +7,7 @@ from torch import nn
 
 from smore.decoder import Decoder, FilterNetwork, GriddedBasis, Interpolation
 from smore.dynamics import (
+    ForcedLinear,
     FullConservative,
     FullQuadratic,
     LatentDynamics,
@@ -59,6 +60,8 @@ def build_dynamics(
     """The latent dynamics on r = codes · p that `settings` describe."""
     assert settings.latent_dim is not None
     dim = settings.num_codes(num_channels) * settings.latent_dim
+    if settings.dynamics == "linear":
+        return ForcedLinear(dim, len(settings.periods or ()))
     if settings.dynamics == "koopman":
         return LinearDynamics(dim, generator)
     if settings.dynamics == "lrlq":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from smore.data import AnyBlock, Pace, Trajectories
@@ -30,6 +31,21 @@ def median_step(trajectories: Trajectories, pace: Pace) -> float:
         return pace.scale
     steps = np.concatenate([np.diff(sequence.times) for sequence in trajectories])
     return float(f"{np.median(steps):.12g}")
+
+
+def sufficient_directions(singular: NDArray[np.float64], num_snapshots: int, points: int) -> int:
+    """The smallest number of directions that leave out at most 1e-4 of the variance, or noise.
+
+    Args:
+        singular: singular values of the snapshots about their centre, falling.
+        num_snapshots: how many there were.
+        points: values of a snapshot.
+    """
+    values = torch.as_tensor(singular)
+    energy = values.square().cumsum(0)
+    needed = int((energy < (1 - UNRESOLVED_VARIANCE) * energy[-1]).sum()) + 1
+    threshold = _noise_threshold(torch.Size((num_snapshots, points)), values)
+    return int(np.clip(min(needed, int((values > threshold).sum())), 1, LATENT_RANGE[1]))
 
 
 def resolve(settings: Settings, blocks: list[AnyBlock], num_channels: int) -> Settings:

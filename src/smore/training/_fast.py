@@ -7,12 +7,16 @@ latents, in closed form where they are linear.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from smore.decoder import Decoder
+from smore.dynamics import ForcedLinear
 from smore.errors import DivergenceError
 from smore.surrogate import build_dynamics
+from smore.training._defaults import resolve
 from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.decoder.fit import DecoderFit, Status
 from smore.training.decoder.latent_table import solve_latents
@@ -24,6 +28,7 @@ from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.leaving_out.errors import left_out_errors
 from smore.training.preparing import Prepared
 from smore.training.problem import TrainingProblem
+from smore.training.study import study
 from smore.training.trained import Trained
 
 
@@ -44,6 +49,8 @@ def train_fast(
         checkpoints: where the state of each stage goes now and then.
         status: told the steps done and how it goes.
     """
+    if prepared.settings.dynamics == "linear":
+        return _train_linear(prepared, device, generator, checkpoints, status)
     problem, settings = prepared.problem, prepared.settings
     assert settings.latent_dim is not None
     pieces = make_pieces(
@@ -91,6 +98,49 @@ def train_fast(
             left_out=held_out(problem.groups, settings.validation_fraction),
             ridge=Ridge(findings.get("ridge", 0.0), findings.get("ridge_power", 0.0)),
         ),
+    )
+
+
+def _train_linear(
+    prepared: Prepared,
+    device: torch.device,
+    generator: torch.Generator,
+    checkpoints: Checkpoints,
+    status: Status,
+) -> Trained:
+    """Dynamics and size first, by forecasts inside the record; then a decoder that holds them."""
+    problem = prepared.problem
+    status(0, "choosing what forecasts best")
+    studied = study(prepared, device)
+    settings = resolve(studied.settings, problem.blocks, problem.num_channels)
+    fit = DecoderFit(
+        replace(prepared, settings=settings),
+        [studied.piece],
+        device,
+        generator,
+        checkpoints,
+        status,
+    )
+    decoder = fit.run()
+    findings = fit.findings | studied.findings
+    latents, findings["decoder_error"] = solve_latents(problem, decoder, settings.chunk_size)
+    _require_finite(latents)
+    dynamics = build_dynamics(fit.settings, problem.num_channels).double()
+    assert isinstance(dynamics, ForcedLinear)
+    system, errors = studied.in_latents_of(decoder)
+    findings["generator_change"] = system.assign(dynamics)
+    status(settings.decoder_steps + settings.dynamics_steps, "")
+    steps = int(findings["decoder_steps"])
+    return Trained(
+        decoder=decoder,
+        dynamics=dynamics,
+        settings=fit.settings,
+        latents=latents.to(next(decoder.parameters())),
+        epoch=max(steps - 1, 0),
+        epochs_run=steps,
+        findings=findings,
+        divergence=fit.divergence,
+        left_out=errors,
     )
 
 

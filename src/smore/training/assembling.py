@@ -29,6 +29,7 @@ from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, Tra
 from smore.training._defaults import median_step
 from smore.training.decoder.latent_table import latent_table
 from smore.training.decoder.residual_model import fit_residual_model
+from smore.training.dynamics.forced.calibration import LeadErrors
 from smore.training.leaving_out.errors import LeftOutErrors, model_errors
 from smore.training.preparing import Prepared
 from smore.training.trained import Trained
@@ -68,7 +69,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         coordinate_map=prepared.coordinate_map,
         time_step=median_step(trajectories, prepared.pace),
         pace=prepared.pace,
-        horizon=max(sequence.num_snapshots for sequence in trajectories),
+        horizon=_horizon(prepared, trained),
         residual_variance=tuple(residual.tolist()),
         noise_variance=tuple(noise.tolist()),
         noise_growth=tuple(growth.tolist()),
@@ -94,6 +95,13 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     )
 
 
+def _horizon(prepared: Prepared, trained: Trained) -> int:
+    """Snapshots of the longest forecast that training looked at."""
+    checked = int(trained.findings.get("checked_steps", 0))
+    longest = max(sequence.num_snapshots for sequence in prepared.trajectories)
+    return checked + 1 if checked else longest
+
+
 def _seen(prepared: Prepared) -> NDArray[np.bool_] | None:
     """See `Surrogate`."""
     if prepared.mesh is None:
@@ -107,7 +115,7 @@ def _model_error(
     prepared: Prepared,
     trained: Trained,
     prior: LatentPrior,
-    left_out: LeftOutErrors,
+    left_out: LeftOutErrors | LeadErrors,
 ) -> ModelError:
     settings = prepared.settings
     floor, share = fit_residual_model(
@@ -129,7 +137,9 @@ def _priors(prepared: Prepared, latents: Tensor) -> tuple[LatentPrior, ...]:
     return everything, LatentPrior.fit(first)
 
 
-def _left_out_errors(prepared: Prepared, trained: Trained, residual: Tensor) -> LeftOutErrors:
+def _left_out_errors(
+    prepared: Prepared, trained: Trained, residual: Tensor
+) -> LeftOutErrors | LeadErrors:
     """On what the recipe left out, else on the validation split, else on the training data."""
     if trained.left_out is not None:
         return trained.left_out

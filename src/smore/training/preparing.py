@@ -17,6 +17,7 @@ from smore.data import (
     align,
     channel_moments,
     fit_coordinate_map,
+    has_moving_gaps,
     require_snapshots,
     require_variation,
     shared_out,
@@ -24,7 +25,7 @@ from smore.data import (
 )
 from smore.errors import SettingsError
 from smore.runtime import ALONE, Team
-from smore.settings import Settings
+from smore.settings import DynamicsKind, Settings
 from smore.training._defaults import median_step, resolve
 from smore.training._memory import require_memory
 from smore.training.leaving_out.forecast_error import ForecastError
@@ -101,6 +102,7 @@ def prepare(
             trajectories.clock,
         )
         require_snapshots(select_on, 2)
+    settings = settings.replace(dynamics=_dynamics(trajectories, settings))
     mesh, num_points = _shared_mesh(trajectories), _most_points(trajectories)
     coordinate_map = fit_coordinate_map(trajectories)
     trajectories = shared_out(_windows(trajectories, settings), team)
@@ -117,8 +119,9 @@ def prepare(
     problem = TrainingProblem.of(
         trajectories, normalization, coordinate_map, pace, device=device, team=team
     )
-    settings = resolve(settings, problem.blocks, problem.num_channels)
     settings = settings.replace(time_scale=pace.scale)
+    if settings.dynamics != "linear":  # whose sizes are chosen with it
+        settings = resolve(settings, problem.blocks, problem.num_channels)
     forecast_error = None
     if select_on is not None:
         forecast_error = ForecastError(
@@ -170,7 +173,23 @@ def _windows(trajectories: Trajectories, settings: Settings) -> Trajectories:
     """The snapshots that supervise, as sequences no longer than a training rollout."""
     if settings.train_length is not None:
         trajectories = trajectories.leading(settings.train_length)
+    if settings.dynamics == "linear":  # what is left out is not a matter of windows
+        return trajectories
     return trajectories.cut(settings.window)
+
+
+def _dynamics(trajectories: Trajectories, settings: Settings) -> DynamicsKind:
+    """Those of the settings; for "auto" linear about a centre, where these have a closed form."""
+    several = settings.latents == "shared" and trajectories.num_channels > 1
+    closed = len(trajectories.meshes) == 1 and not has_moving_gaps(trajectories) and not several
+    if settings.dynamics == "linear" and not closed:
+        raise SettingsError(
+            "dynamics 'linear' need snapshots on one mesh, without gaps that move, and joint "
+            "latents; use 'koopman'"
+        )
+    if settings.dynamics != "auto":
+        return settings.dynamics
+    return "linear" if closed and settings.recipe == "fast" else "koopman"
 
 
 def _require_memory(trajectories: Trajectories, settings: Settings) -> None:

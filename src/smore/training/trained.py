@@ -10,6 +10,7 @@ from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics
 from smore.errors import DivergenceError
 from smore.settings import Settings
+from smore.training.dynamics.forced.calibration import LeadErrors
 from smore.training.leaving_out.errors import LeftOutErrors
 
 
@@ -39,4 +40,4 @@ class Trained:
     history: list[tuple[int, float]] = field(default_factory=list)
     divergence: DivergenceError | None = None
     findings: dict[str, float] = field(default_factory=dict)
-    left_out: LeftOutErrors | None = None
+    left_out: LeftOutErrors | LeadErrors | None = None

@@ -24,3 +24,17 @@ def _seen(sequence: Sequence) -> NDArray[np.bool_] | np.bool_:
     if isinstance(sequence.source, StoredFields):  # all snapshots have the same points
         return np.True_ if sequence.source.store.seen is None else sequence.source.store.seen
     return np.True_ if sequence.observed is None else sequence.observed.any(axis=0)
+
+
+def has_moving_gaps(trajectories: Trajectories) -> bool:
+    """Whether a point is observed in some snapshots and not in others.
+
+    Fields in a file are taken to have none: they are refused later if they do.
+    """
+    if trajectories.is_lazy:
+        return False
+    masks = [sequence.observed for sequence in trajectories]
+    if all(mask is None for mask in masks):
+        return False
+    anywhere = np.any([np.True_ if mask is None else mask.any(axis=0) for mask in masks], axis=0)
+    return any(mask is not None and bool((mask != anywhere).any()) for mask in masks)

@@ -8,11 +8,12 @@ Summed over snapshots that depends on their mean μ and covariance C ≈ F Fᵀ 
 so thousands of columns become the few hundred of [F, μ]. The same singular values say how well any
 linear basis of a given size could do (Eckart-Young): the POD limit.
 
-The factor comes from the Gram matrix G = UᵀU of the columns U. Of few columns it is formed; of many
-it is only applied, U'(U Ω), to a random subspace that each pass over the points turns towards the
-leading directions (Halko, Martinsson, Tropp, 2011). Either way whatever depends on points is a sum
-over them: in memory, on disk and among processes alike. In float64: the squared singular values of
-a smooth field span more than the digits of float32.
+The factor comes from the Gram matrix G = UᵀU of the columns U. Of few columns, or at few points, a
+root of it, RᵀR = G, is put together from QR decompositions of some points after the others: G
+itself would lose the weaker half of the digits, and what a forecast needs may be there. Of many
+columns G is only applied, U'(U Ω), to a random subspace that each pass over the points turns
+towards the leading directions (Halko, Martinsson, Tropp, 2011). Either way whatever depends on
+points is made of pieces of them: in memory, on disk and among processes alike.
 """
 
 from __future__ import annotations
@@ -27,18 +28,23 @@ from smore.data import AnyBlock, Block, ColumnStore, StoredBlock
 
 # Share of the POD limit's residual that the factor may leave out.
 LEFT_OUT = 1e-3
-# Up to so many columns the Gram matrix is formed and decomposed.
+# Up to so many columns, or points, a root of the Gram matrix is decomposed.
 FEW_COLUMNS = 1024
 # Passes over the data that turn a random subspace towards the leading directions.
 PASSES = 2
-# Directions with less than this share of the largest energy are round-off.
-ROUND_OFF = 1e-15
+# Directions with less than this share of the largest energy are round-off: of a root, and where
+# squares were summed.
+ROUND_OFF, SUMMED_ROUND_OFF = 1e-30, 1e-15
 # What the columns at some points take, in float64.
 BYTES_AT_ONCE = 2**26
 
 
-def _most_columns(latent_dim: int) -> int:
-    return 4 * latent_dim + 128
+# Directions of a factor that is to have as many as the data.
+MOST_DIRECTIONS = 960
+
+
+def _most_columns(latent_dim: int | None) -> int:
+    return MOST_DIRECTIONS if latent_dim is None else 4 * latent_dim + 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +89,38 @@ class Compressed:
         values = torch.cat([factor.to(self.block.values), self.block.values[:, -1:]], dim=1)
         return replace(self.block, values=values)
 
+    def within(self, subspace: Tensor) -> Compressed:
+        """The same in a subspace (rank, p) of its directions, given by orthonormal columns.
+
+        Its directions have to be uncorrelated; what lies outside counts as left out.
+        """
+        coordinates, mean = self.coordinates @ subspace, self.mean @ subspace
+        energies = coordinates.square().mean(0).clamp(min=1e-300)
+        change = subspace * energies.sqrt() / self.energies.sqrt()[:, None]
+        outside = self.coordinates.square().sum(1).mean() - energies.sum()
+        mean_outside = self.mean_outside**2 + float(self.mean.square().sum() - mean.square().sum())
+        return Compressed(
+            block=_stored_columns(self.block, _changed(self.block, change), len(energies)),
+            energies=energies,
+            left_out=self.left_out + max(float(outside), 0.0),
+            total_points=self.total_points,
+            coordinates=coordinates,
+            mean=mean,
+            mean_outside=max(mean_outside, 0.0) ** 0.5,
+        )
+
     def pod_limit(self, latent_dim: int) -> float:
         """Mean squared error of the best basis of that size about the mean."""
         return (float(self.energies[latent_dim:].sum()) + self.left_out) / self.total_points
 
 
-def compress(block: AnyBlock, latent_dim: int, *, centred: bool = True) -> Compressed:
+def compress(block: AnyBlock, latent_dim: int | None, *, centred: bool = True) -> Compressed:
     """Compress a block without missing values, for a decoder of `latent_dim` modes.
 
     Args:
         block: the snapshots.
-        latent_dim: p; the factor leaves out a thousandth of what p modes must leave out.
+        latent_dim: p; the factor leaves out a thousandth of what p modes must leave out. None for
+            one that leaves out as little as it can.
         centred: covariance about the mean; False takes the second moment about zero, for decoders
             without an offset.
     """
@@ -103,11 +130,13 @@ def compress(block: AnyBlock, latent_dim: int, *, centred: bool = True) -> Compr
     energies, vectors, image = columns.leading(rank)
     # The sum of what is left out, not a difference of large ones, where all of it is at hand.
     beyond_rank = float(energies[rank:].sum())
-    if count > max(FEW_COLUMNS, rank):
+    if not columns.few:
         beyond_rank = max(columns.energy - float(energies.sum()), 0.0)
     energies, vectors, image = energies[:rank], vectors[:, :rank], image[:, :rank]
     beyond = energies.flip(0).cumsum(0).flip(0) + beyond_rank  # beyond[k]: what k columns leave
-    kept = int((beyond > LEFT_OUT * beyond[min(latent_dim, len(beyond) - 1)]).sum())
+    kept = len(energies)
+    if latent_dim is not None:
+        kept = int((beyond > LEFT_OUT * beyond[min(latent_dim, len(beyond) - 1)]).sum())
     size = energies[:kept].sqrt()
     mean = vectors[:, :kept].T @ columns.cross / size
     return Compressed(
@@ -137,12 +166,13 @@ class _Columns:
 
     def leading(self, rank: int) -> tuple[Tensor, Tensor, Tensor]:
         """Leading eigenvalues of G, falling, their vectors (columns, n), and G times these."""
-        count = self.block.num_columns
-        if count <= max(FEW_COLUMNS, rank):
-            gram = self.applied(None)
-            energies, vectors = torch.linalg.eigh(gram)
-            energies, vectors = _falling(energies, vectors)
+        if self.few:
+            _, singular, vectors = torch.linalg.svd(self.root(), full_matrices=False)
+            energies = singular.square()
+            kept = max(int((energies > ROUND_OFF * energies[0]).sum()), 1)
+            energies, vectors = energies[:kept].clamp(min=1e-300), vectors[:kept].T
             return energies, vectors, vectors * energies
+        count = self.block.num_columns
         generator = torch.Generator().manual_seed(0)
         subspace = torch.randn(count, rank, dtype=torch.float64, generator=generator)
         for _ in range(PASSES):
@@ -152,16 +182,36 @@ class _Columns:
         energies, vectors = _falling(energies, vectors)
         return energies, subspace @ vectors, image @ vectors
 
-    def applied(self, subspace: Tensor | None) -> Tensor:
-        """G Ω for Ω (columns, n), or G itself."""
+    @property
+    def few(self) -> bool:
+        """Whether a root of G is small."""
+        return min(self.block.num_columns, self.block.total_points) <= FEW_COLUMNS
+
+    def root(self) -> Tensor:
+        """R (n, columns) with RᵀR = G."""
         count = self.block.num_columns
-        total = torch.zeros(
-            count, count if subspace is None else subspace.shape[1], dtype=torch.float64
-        )
+        found = torch.zeros(0, count, dtype=torch.float64)
         energy = torch.zeros(2, dtype=torch.float64)
         cross = torch.zeros_like(self.cross)
         for columns, mean in _departures(self.block, self.centred):
-            total.addmm_(columns.T, columns if subspace is None else columns @ subspace)
+            found = torch.cat([found, columns])
+            if len(found) > count:
+                found = torch.linalg.qr(found, mode="r").R
+            cross.addmv_(columns.T, mean)
+            energy += torch.stack([columns.square().sum(), mean.square().sum()])
+        self.block.team.add_up(energy, cross)
+        self.energy, self.mean_energy = energy.tolist()
+        self.cross = cross
+        return self.block.team.gather(found)
+
+    def applied(self, subspace: Tensor) -> Tensor:
+        """G Ω for Ω (columns, n)."""
+        count = self.block.num_columns
+        total = torch.zeros(count, subspace.shape[1], dtype=torch.float64)
+        energy = torch.zeros(2, dtype=torch.float64)
+        cross = torch.zeros_like(self.cross)
+        for columns, mean in _departures(self.block, self.centred):
+            total.addmm_(columns.T, columns @ subspace)
             cross.addmv_(columns.T, mean)
             energy += torch.stack([columns.square().sum(), mean.square().sum()])
         self.block.team.add_up(total, energy, cross)
@@ -173,7 +223,7 @@ class _Columns:
 def _falling(energies: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """From eigh's order to falling eigenvalues, without those that are round-off."""
     energies, vectors = energies.flip(0), vectors.flip(1)
-    kept = max(int((energies > ROUND_OFF * energies[0]).sum()), 1)
+    kept = max(int((energies > SUMMED_ROUND_OFF * energies[0]).sum()), 1)
     return energies[:kept].clamp(min=1e-300), vectors[:, :kept]
 
 
@@ -187,13 +237,24 @@ def _departures(block: AnyBlock, centred: bool) -> Iterator[tuple[Tensor, Tensor
 
 def _factor_block(block: AnyBlock, vectors: Tensor, *, centred: bool) -> AnyBlock:
     """[F, μ] as a block on the same points, with F = U' vectors."""
-    kept = vectors.shape[1]
-    loading = torch.zeros(kept + 1, dtype=block.dtype, device=block.device)
-    loading[-1] = 1
     parts = (
         torch.cat([columns @ vectors, mean[:, None]], dim=1)
         for columns, mean in _departures(block, centred)
     )
+    return _stored_columns(block, parts, vectors.shape[1])
+
+
+def _changed(block: AnyBlock, change: Tensor) -> Iterator[Tensor]:
+    """[F change, μ] of a block [F, μ], at some points after the others."""
+    for chunk in block.chunks(max(BYTES_AT_ONCE // (8 * block.num_columns), 64)):
+        columns = chunk.values.to("cpu", torch.float64)
+        yield torch.cat([columns[:, :-1] @ change, columns[:, -1:]], dim=1)
+
+
+def _stored_columns(block: AnyBlock, parts: Iterator[Tensor], kept: int) -> AnyBlock:
+    """Columns [F, μ] where those of `block` are, in memory or on disk."""
+    loading = torch.zeros(kept + 1, dtype=block.dtype, device=block.device)
+    loading[-1] = 1
     if isinstance(block, StoredBlock):
         store = ColumnStore(block.num_points, kept + 1, block.store.folder, block.tile)
         point = 0

@@ -1,0 +1,1 @@
+"""Linear dynamics about a moving centre, chosen by forecasts inside the training record."""

@@ -1,0 +1,176 @@
+"""Departures from a centre that was learned from some rows of a record, and maps of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from smore.dynamics import centre_functions
+from smore.training.dynamics.forced.candidates import CentreKind, Size
+from smore.training.dynamics.forced.record import Array, Record
+
+EPSILON = float(np.finfo(float).eps)
+# Directions of departures that a map may be fitted to.
+MOST_DIRECTIONS = 400
+# Frequencies are looked for in so many leading directions, must turn this often within the
+# record, and are refined on grids of this share of 1 / length.
+SEARCHED, LEAST_TURNS, REFINED = 20, 3.0, (0.3, 0.06)
+
+
+@dataclass(frozen=True, eq=False)
+class Centre:
+    """m(t) = Σ f_k(t) m_k.
+
+    Args:
+        frequencies: (periods,).
+        trend: (2,), see `ForcedLinear`.
+        weights: (2 + 2 periods, R).
+    """
+
+    frequencies: Array
+    trend: Array
+    weights: Array
+
+    @classmethod
+    def fit(
+        cls, record: Record, training: NDArray[np.bool_], kind: CentreKind, frequencies: Array
+    ) -> Centre:
+        """Least squares on the training rows."""
+        times = record.times[training]
+        span = max(float(times.max() - times.min()), record.step)
+        trend = np.array([times.mean(), 1 / span if kind.trend else 0.0])
+        functions = functions_of(times, frequencies, trend)
+        weights = np.asarray(np.linalg.lstsq(functions, record.states[training], rcond=None)[0])
+        return cls(frequencies, trend, weights)
+
+    def at(self, times: Array) -> Array:
+        return functions_of(times, self.frequencies, self.trend) @ self.weights
+
+
+def functions_of(times: Array, frequencies: Array, trend: Array) -> Array:
+    """See `centre_functions`."""
+    parts = (torch.as_tensor(each) for each in (times, frequencies, trend))
+    return centre_functions(*parts).numpy()
+
+
+class Anomalies:
+    """Departures of all rows from a centre, in the leading directions of the training rows.
+
+    Attributes:
+        centre: of the training rows.
+        departures: (rows, R).
+        sizes: singular values of the training rows' departures, falling.
+        directions: (R, most) leading directions.
+        states: (rows, most) departures along these.
+    """
+
+    def __init__(
+        self, record: Record, training: NDArray[np.bool_], kind: CentreKind, frequencies: Array
+    ) -> None:
+        self.centre = Centre.fit(record, training, kind, frequencies)
+        self.departures = record.states - self.centre.at(record.times)
+        _, self.sizes, right = np.linalg.svd(self.departures[training], full_matrices=False)
+        self.count = int(training.sum())
+        known = int((self.sizes > 0.1 * EPSILON * self.sizes[0]).sum())
+        most = max(1, min(MOST_DIRECTIONS, self.count - 3, known))
+        self.directions = right[:most].T
+        self.states = self.departures @ self.directions
+        before = record.pairs(training)
+        self._regressions = {
+            drift: _Regression(self.states[before], self.states[before + 1], drift)
+            for drift in (False, True)
+        }
+
+    def rank(self, size: Size) -> int:
+        """How many directions a size stands for."""
+        most = self.directions.shape[1]
+        if size.number is not None:
+            return min(most, size.number)
+        above = self.sizes[:most] > size.level * self.sizes[0]
+        return max(1, int(above.sum()))
+
+    def maps(
+        self, rank: int, drift: bool, pairs: Sequence[tuple[float, float]]
+    ) -> tuple[Array, Array]:
+        """M (pairs, rank, rank) and c (pairs, rank) of b ↦ b M + c for pairs (ridge, towards)."""
+        unit = self.sizes[0] ** 2 / self.count
+        return self._regressions[drift].solve(rank, pairs, unit, self.count)
+
+
+class _Regression:
+    """Least squares from states to those that follow; one decomposition serves every rank."""
+
+    def __init__(self, before: Array, after: Array, drift: bool) -> None:
+        dim = before.shape[1]
+        self.drift = drift
+        self.before, self.after = (
+            each.mean(0) if drift and len(each) else np.zeros(dim) for each in (before, after)
+        )
+        left, self.root = np.linalg.qr(before - self.before)
+        self.image = left.T @ (after - self.after)
+
+    def solve(
+        self, rank: int, pairs: Sequence[tuple[float, float]], unit: float, count: int
+    ) -> tuple[Array, Array]:
+        rows = min(len(self.root), rank)
+        left, singular, right = np.linalg.svd(self.root[:rows, :rank], full_matrices=False)
+        image, identity = left.T @ self.image[:rows, :rank], np.eye(rank)
+        least = max(count, rank) * EPSILON * max(singular[0], 1e-300)
+        known: dict[float, tuple[Array, Array]] = {}
+        matrices = []
+        for ridge, towards in pairs:
+            if ridge not in known:
+                inverse = np.zeros(len(singular))
+                if np.isfinite(ridge):
+                    kept = singular > least
+                    inverse[kept] = singular[kept] / (singular[kept] ** 2 + ridge * unit)
+                fitted = (right.T * inverse) @ image
+                known[ridge] = fitted, identity - (right.T * (inverse * singular)) @ right
+            fitted, left_open = known[ridge]
+            matrices.append(fitted + towards * left_open)
+        found = np.array(matrices)
+        if not self.drift:
+            return found, np.zeros(found.shape[:2])
+        return found, self.after[:rank] - self.before[:rank] @ found
+
+
+def strongest_frequencies(record: Record, training: NDArray[np.bool_], count: int) -> Array:
+    """Turns per unit of model time that explain most of the training rows, one after the other."""
+    times, states = record.times[training], record.states[training]
+    left, sizes, _ = np.linalg.svd(states - states.mean(0), full_matrices=False)
+    states = (left * sizes)[:, :SEARCHED]
+    span = float(times.max() - times.min()) + record.step
+    number = 4 * round(span / record.step)
+    base = np.arange(1, number // 2 + 1) / (number * record.step)
+    base = base[base * span >= LEAST_TURNS]
+    if not len(base):
+        return np.zeros(0)
+    waves = np.exp(-2j * np.pi * np.outer(base, times))
+    none = np.zeros(2)
+
+    def explained(frequencies: list[float]) -> Array:
+        functions = functions_of(times, np.array(frequencies), none)
+        return np.linalg.qr(np.delete(functions, 1, axis=1))[0]  # without the line
+
+    found: list[float] = []
+    while len(found) < count:
+        basis = explained(found)
+        rest = states - basis @ (basis.T @ states)
+        found.append(float(base[(np.abs(waves @ rest) ** 2).sum(1).argmax()]))
+        for width in REFINED:
+            for place in range(len(found)):
+                tried = found[place] + np.linspace(-width, width, 9) / span
+                energies = [
+                    float(((explained(_with(found, place, each)).T @ states) ** 2).sum())
+                    for each in tried
+                ]
+                found[place] = float(tried[int(np.argmax(energies))])
+    return np.array(found)
+
+
+def _with(values: list[float], place: int, value: float) -> list[float]:
+    return [*values[:place], value, *values[place + 1 :]]

@@ -1,0 +1,122 @@
+"""Error bars from forecasts inside the training record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from smore.dynamics import LeadError
+from smore.training.dynamics.forced.record import Array
+from smore.training.dynamics.forced.search import LeftOutForecasts
+
+# Share of the pattern that is as seen; the rest is alike everywhere, since few errors were seen.
+SEEN = 0.9
+# 90% of normal errors are within so many standard deviations, and what is asked on top.
+WIDTH, MARGIN = 1.645, 1.05
+
+
+@dataclass(frozen=True, eq=False)
+class LeadErrors:
+    """Errors of forecasts by lead, in a subspace, and what lies outside of it.
+
+    Args:
+        leads: (leads + 1,) model time, 0 first.
+        variances: (leads + 1,) mean square of errors inside.
+        pattern: (p, p) their covariance, of trace 1.
+        excess: (channels,) see `LeftOutErrors`.
+        unlike: largest over smallest mean square of errors among stretches of the record.
+    """
+
+    leads: Array
+    variances: Array
+    pattern: Array
+    excess: Tensor
+    unlike: float
+
+    def seen(self, change: Array) -> LeadErrors:
+        """The same in coordinates α = T z."""
+        return LeadErrors(
+            self.leads,
+            self.variances,
+            change @ self.pattern @ change.T,
+            self.excess,
+            self.unlike,
+        )
+
+    def step_error(self, _: float) -> LeadError:
+        """As forecasts carry it along."""
+        variances, directions = np.linalg.eigh(self.pattern)
+        factor = directions * np.sqrt(variances.clip(min=0))
+        return LeadError(*map(torch.as_tensor, (factor, self.leads, self.variances)))
+
+
+def lead_errors(
+    forecasts: LeftOutForecasts,
+    subspace: Array,
+    sample: Array,
+    outside: Array,
+    excess: Tensor,
+    step: float,
+) -> LeadErrors:
+    """Sizes by lead, a pattern, and as much on top as the tails of the errors ask for.
+
+    Args:
+        forecasts: errors in R coordinates.
+        subspace: (R, p) orthonormal columns.
+        sample: (values, R) the field at some points, from the coordinates.
+        outside: (values,) variance at these points of what the subspace does not hold.
+        excess: see `LeadErrors`.
+        step: model time.
+    """
+    inside = [errors @ subspace for errors in forecasts.errors]
+    sizes = np.array([np.nanmean(np.square(each).sum(2), axis=0) for each in inside])
+    sizes = np.maximum(sizes, 1e-300)
+    pattern = np.zeros((subspace.shape[1],) * 2)
+    for errors, size, weight in zip(inside, sizes, forecasts.weights, strict=True):
+        standard = (errors / np.sqrt(size)[:, None]).reshape(-1, errors.shape[2])
+        standard = standard[np.isfinite(standard).all(1)]
+        pattern += weight * standard.T @ standard / max(len(standard), 1)
+    pattern /= max(np.trace(pattern), 1e-300)
+    pattern = SEEN * pattern + (1 - SEEN) * np.eye(len(pattern)) / len(pattern)
+    level = _level(sizes)
+    decoded = sample @ subspace
+    varies = np.einsum("xp,pq,xq->x", decoded, pattern, decoded)
+    ratios, weights = [], []
+    for errors, size, weight in zip(forecasts.errors, sizes, forecasts.weights, strict=True):
+        found = np.abs(errors @ sample.T)
+        found = found / np.sqrt(size[:, None] * varies + outside + 1e-300)
+        found = found[np.isfinite(found)]
+        ratios.append(found)
+        weights.append(np.full(len(found), weight / max(len(found), 1)))
+    growth = max(_quantile(np.concatenate(ratios), np.concatenate(weights)) / WIDTH, 0.1) * MARGIN
+    total = sizes.mean(1)
+    return LeadErrors(
+        np.concatenate([[0.0], forecasts.leads * step]),
+        growth**2 * np.concatenate([[0.0], level]),
+        pattern,
+        excess,
+        float(total.max() / total.min()),
+    )
+
+
+def _level(sizes: Array) -> Array:
+    """(leads,) the size of errors to expect, from those (stretches, leads) that were seen.
+
+    The last stretch starts from a record nearly as long as the whole; those before it are more.
+    """
+    level = sizes[-1]
+    if len(sizes) > 2:
+        level = np.maximum(np.exp(np.log(sizes[-3:-1]).mean(0)), level)
+    elif len(sizes) == 2:
+        level = sizes.max(0)
+    return np.maximum.accumulate(level)  # errors do not shrink with lead time
+
+
+def _quantile(values: Array, weights: Array) -> float:
+    """The 90% quantile of weighted values."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order]) / weights.sum()
+    return float(values[order][min(int(np.searchsorted(share, 0.9)), len(values) - 1)])

@@ -1,0 +1,308 @@
+"""Which member of the family forecasts a record best, judged inside the record.
+
+Every candidate is fitted to what came before some time, basis included, and forecasts what came
+after. Errors are those of whole fields: what a basis leaves out counts. Their logarithms are
+averaged over several such times, so that a stretch in which everybody errs decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.training.dynamics.forced.anomalies import Anomalies, strongest_frequencies
+from smore.training.dynamics.forced.candidates import (
+    COUNTS,
+    LEVELS,
+    RIDGES,
+    Candidate,
+    CentreKind,
+    Size,
+    shrunk_towards,
+)
+from smore.training.dynamics.forced.decay import decayed
+from smore.training.dynamics.forced.record import (
+    ENOUGH_TRAJECTORIES,
+    Array,
+    Record,
+    Split,
+    splits,
+)
+
+# Errors below this share of the variance are round-off.
+ROUND_OFF = 1e-14
+# Splits that every candidate is tried on, and candidates that are then tried on all of them.
+FIRST_SPLITS, KEPT = 2, 100
+# Other centres than a constant are for noisy records, and for small maps.
+LARGEST_ABOUT_OTHERS = 20
+# Larger maps are shrunk towards standing still or towards nothing only.
+LARGEST_SHRUNK = 24
+# Rounds in which the best few are varied a little.
+ROUNDS, VARIED = 3, 6
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutForecasts:
+    """Errors of the chosen candidate where it was not fitted.
+
+    Args:
+        leads: (leads,) numbers of steps.
+        errors: for every split (forecasts, leads, R), NaN where the truth is not known.
+        weights: of the splits.
+    """
+
+    leads: NDArray[np.intp]
+    errors: tuple[Array, ...]
+    weights: Array
+
+
+class Search:
+    """Candidates and their errors.
+
+    Args:
+        record: the training states.
+        centres: kinds that are tried.
+        latent_dim: the number of directions, if the user said so.
+    """
+
+    def __init__(
+        self, record: Record, centres: list[CentreKind], latent_dim: int | None = None
+    ) -> None:
+        self.record, self.centres = record, centres
+        self.splits = splits(record)
+        self.weights = np.array([split.weight for split in self.splits])
+        self.sizes = [Size(latent_dim)]
+        if latent_dim is None:
+            self.sizes = [Size(count) for count in COUNTS] + [Size(level=each) for each in LEVELS]
+        self.variance = float(np.square(record.states - record.states.mean(0)).sum(1).mean())
+        self.many = len(np.unique(record.groups)) >= ENOUGH_TRAJECTORIES
+        self._anomalies: dict[tuple[int, CentreKind], Anomalies] = {}
+        self._targets: dict[tuple[int, CentreKind], _Target] = {}
+
+    def best(self) -> Candidate:
+        """The candidate with the smallest error."""
+        if not self.splits:  # too short to leave anything out: what cannot go wrong
+            return Candidate(CentreKind(), False, Size(1), np.inf, 1.0)
+        scores: dict[Candidate, float] = {}
+        for candidate in self._promising():
+            scores[candidate] = self.score(candidate)
+        for _ in range(ROUNDS):
+            tried = len(scores)
+            for candidate in sorted(scores, key=lambda each: scores[each])[:VARIED]:
+                for near in self._neighbours(candidate):
+                    if near not in scores:
+                        scores[near] = self.score(near)
+            if len(scores) == tried:
+                break
+        return min(scores, key=lambda each: scores[each])
+
+    def score(self, candidate: Candidate, *, decay: bool = False) -> float:
+        """Weighted mean over splits of the logarithm of the mean squared error.
+
+        Args:
+            candidate: what is tried.
+            decay: whether its eigenvalues are made to decay.
+        """
+        errors = []
+        for number in range(len(self.splits)):
+            anomalies = self.anomalies(number, candidate.centre)
+            rank = anomalies.rank(candidate.size)
+            maps = anomalies.maps(rank, candidate.drift, [(candidate.ridge, candidate.towards)])
+            if decay:
+                maps = decayed(maps[0][0])[None], maps[1]
+            errors.append(self._map_errors(number, candidate.centre, *maps)[0])
+        return self._mean(np.array(errors), self.weights) + candidate.centre.handicap
+
+    def anomalies(self, number: int | None, centre: CentreKind) -> Anomalies:
+        """About a centre fitted to the training rows of a split; to all rows for None."""
+        key = (-1 if number is None else number, centre)
+        if key not in self._anomalies:
+            training = np.ones(len(self.record), dtype=bool)
+            if number is not None:
+                training = self.splits[number].training
+            frequencies = np.array(centre.frequencies)
+            if centre.found:
+                frequencies = strongest_frequencies(self.record, training, centre.found)
+            self._anomalies[key] = Anomalies(self.record, training, centre, frequencies)
+        return self._anomalies[key]
+
+    def left_out(self, candidate: Candidate) -> LeftOutForecasts:
+        """What the candidate gets wrong at every lead of every split."""
+        found = []
+        for number, split in enumerate(self.splits):
+            anomalies = self.anomalies(number, candidate.centre)
+            rank = anomalies.rank(candidate.size)
+            pair = [(candidate.ridge, candidate.towards)]
+            matrix, constant = (each[0] for each in anomalies.maps(rank, candidate.drift, pair))
+            power = _augmented(matrix[None], constant[None], int(split.leads[0]))[0]
+            rows = np.minimum(split.origins[:, None] + split.leads, len(self.record) - 1)
+            state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
+            errors = -anomalies.departures[rows]
+            for place in range(len(split.leads)):
+                state = state @ power
+                errors[:, place] += state[:, :rank] @ anomalies.directions[:, :rank].T
+            errors[~split.known] = np.nan
+            found.append(errors)
+        return LeftOutForecasts(self.splits[0].leads, tuple(found), self.weights)
+
+    def missed_more(self, candidate: Candidate, count: int) -> float:
+        """Mean square outside `count` directions: of left-out rows beyond that of training rows."""
+        more = []
+        for number, split in enumerate(self.splits):
+            anomalies = self.anomalies(number, candidate.centre)
+            basis = anomalies.directions[:, :count]
+            missed = anomalies.departures - anomalies.departures @ basis @ basis.T
+            squared = np.square(missed).sum(1)
+            more.append(squared[~split.training].mean() - squared[split.training].mean())
+        return max(float(np.mean(more)), 0.0) if more else 0.0
+
+    def _promising(self) -> list[Candidate]:
+        """The best on the splits that count most."""
+        first = list(range(len(self.splits)))[-FIRST_SPLITS:]
+        found: list[tuple[float, Candidate]] = []
+        for centre in self.centres:
+            table: dict[Candidate, list[float]] = {}
+            for number in first:
+                for candidate, error in self._tried(number, centre):
+                    table.setdefault(candidate, []).append(error)
+            for candidate, errors in table.items():
+                if len(errors) == len(first):
+                    mean = self._mean(np.array(errors), self.weights[first])
+                    found.append((mean + centre.handicap, candidate))
+        found.sort(key=lambda pair: pair[0])
+        return [candidate for _, candidate in found[:KEPT]]
+
+    def _tried(self, number: int, centre: CentreKind) -> list[tuple[Candidate, float]]:
+        """Every candidate about one centre, with its error on one split."""
+        anomalies = self.anomalies(number, centre)
+        most = anomalies.directions.shape[1]
+        ranks = {size: anomalies.rank(size) for size in self.sizes}
+        if len(self.sizes) > 1:
+            limit = most if centre.plain else LARGEST_ABOUT_OTHERS
+            ranks = {
+                size: rank
+                for size, rank in ranks.items()
+                if rank <= limit and (size.number is None or size.number <= most)
+            }
+        found = []
+        for rank in sorted(set(ranks.values())):
+            for drift, pairs in self._regressions(number, rank):
+                errors = self._errors(number, centre, drift, rank, pairs)
+                for size in (size for size, own in ranks.items() if own == rank):
+                    found += [
+                        (Candidate(centre, drift, size, *pair), float(error))
+                        for pair, error in zip(pairs, errors, strict=True)
+                    ]
+        return found
+
+    def _regressions(self, number: int, rank: int) -> list[tuple[bool, list[tuple[float, float]]]]:
+        """Pairs (ridge, towards), with a constant term and without."""
+        horizon = int(self.splits[number].leads[-1])
+        towards = shrunk_towards(horizon)
+        ends = (0.0, 1.0)
+        if self.many and rank > LARGEST_SHRUNK:
+            return [(True, [(ridge, 1.0) for ridge in RIDGES])]
+        fitted = [
+            (ridge, each)
+            for each in (towards if rank <= LARGEST_SHRUNK else ends)
+            for ridge in RIDGES
+        ]
+        simple = [(np.inf, each) for each in towards]
+        return [(True, fitted + simple), (False, simple)]
+
+    def _errors(
+        self,
+        number: int,
+        centre: CentreKind,
+        drift: bool,
+        rank: int,
+        pairs: list[tuple[float, float]],
+    ) -> Array:
+        """(pairs,) errors of regressions, see `_map_errors`."""
+        maps = self.anomalies(number, centre).maps(rank, drift, pairs)
+        return self._map_errors(number, centre, *maps)
+
+    def _map_errors(
+        self, number: int, centre: CentreKind, matrices: Array, constants: Array
+    ) -> Array:
+        """(maps,) mean squared errors of whole states over the forecasts of a split."""
+        target, (count, rank) = self._target(number, centre), constants.shape
+        leads = self.splits[number].leads
+        with np.errstate(over="ignore", invalid="ignore"):
+            power = _augmented(matrices, constants, int(leads[0]))
+            start = np.c_[target.start[:, :rank], np.ones(len(target.start))]
+            state = np.broadcast_to(start, (count, *start.shape))
+            total = np.zeros(count)
+            for place in range(len(leads)):
+                state = state @ power
+                missed = np.square(state[:, :, :rank] - target.truth[:, place, :rank]).sum(2)
+                total += missed @ target.known[:, place]
+        total = np.where(np.isfinite(total), total, np.inf)
+        return (total + target.outside[rank - 1]) / target.known.sum()
+
+    def _target(self, number: int, centre: CentreKind) -> _Target:
+        key = (number, centre)
+        if key not in self._targets:
+            self._targets[key] = _Target.of(
+                self.splits[number], self.anomalies(number, centre), len(self.record)
+            )
+        return self._targets[key]
+
+    def _mean(self, errors: Array, weights: Array) -> float:
+        errors = errors + ROUND_OFF * self.variance
+        if self.many:  # trajectories are samples of one thing: their errors are averaged
+            return float(np.log(errors.mean()))
+        return float((np.log(errors) * weights).sum() / weights.sum())
+
+    def _neighbours(self, candidate: Candidate) -> list[Candidate]:
+        """A little larger and smaller, with a little more and less ridge."""
+        size, found = candidate.size, []
+        if len(self.sizes) > 1:
+            if size.number is None:
+                found += [Size(level=size.level * factor) for factor in (10**-0.5, 10**0.5)]
+            else:
+                change = max(1, round(0.15 * size.number))
+                found += [Size(size.number + change), Size(max(1, size.number - change))]
+        near = [candidate._replace(size=each) for each in found]
+        if 0 < candidate.ridge < np.inf:
+            near += [
+                candidate._replace(ridge=candidate.ridge * factor) for factor in (10**-0.5, 10**0.5)
+            ]
+        if 0 < candidate.towards < 1:
+            near += [candidate._replace(towards=candidate.towards**power) for power in (0.5, 2.0)]
+        return near
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """What the forecasts of a split should be.
+
+    Args:
+        start: (forecasts, most) states they start from.
+        truth: (forecasts, leads, most) states they should reach.
+        known: (forecasts, leads) 1 where these are known, else 0.
+        outside: (most,) sum of squares outside the first directions, for any number of them.
+    """
+
+    start: Array
+    truth: Array
+    known: Array
+    outside: Array
+
+    @classmethod
+    def of(cls, split: Split, anomalies: Anomalies, length: int) -> _Target:
+        rows = np.minimum(split.origins[:, None] + split.leads, length - 1)
+        truth, known = anomalies.states[rows], split.known.astype(np.float64)
+        whole = float((np.square(anomalies.departures[rows]).sum(2) * known).sum())
+        inside = np.cumsum((np.square(truth) * known[..., None]).sum((0, 1)))
+        return cls(anomalies.states[split.origins], truth, known, np.maximum(whole - inside, 0.0))
+
+
+def _augmented(matrices: Array, constants: Array, power: int) -> Array:
+    """(maps, r + 1, r + 1) acting on rows (b, 1), over `power` steps."""
+    count, rank = constants.shape
+    found = np.zeros((count, rank + 1, rank + 1))
+    found[:, :rank, :rank], found[:, rank, :rank], found[:, rank, rank] = matrices, constants, 1
+    return np.asarray(np.linalg.matrix_power(found, power))

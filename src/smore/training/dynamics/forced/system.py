@@ -1,0 +1,100 @@
+"""A fitted member of the family, in any coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from smore.dynamics import ForcedLinear
+from smore.training.dynamics.forced.anomalies import Anomalies, Centre
+from smore.training.dynamics.forced.candidates import Candidate
+from smore.training.dynamics.forced.decay import decayed
+from smore.training.dynamics.forced.record import Array
+from smore.training.dynamics.linear import real_generator
+
+# A map that contracts by at least this much per step has a fixed point that can be solved for.
+CONTRACTS = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """z(t) = m(t) + b(t), b ↦ M b + c over a step.
+
+    Args:
+        matrix: M (r, r).
+        constant: c (r,).
+        centre: m.
+        step: model time.
+    """
+
+    matrix: Array
+    constant: Array
+    centre: Centre
+    step: float
+
+    @classmethod
+    def of(
+        cls,
+        anomalies: Anomalies,
+        candidate: Candidate,
+        subspace: Array,
+        step: float,
+        *,
+        decay: bool,
+    ) -> System:
+        """What a candidate is, in the coordinates of a subspace (R, p) that holds it."""
+        rank = anomalies.rank(candidate.size)
+        pair = [(candidate.ridge, candidate.towards)]
+        matrix, constant = (each[0] for each in anomalies.maps(rank, candidate.drift, pair))
+        if decay:
+            matrix = decayed(matrix)
+        directions = subspace.T @ anomalies.directions[:, :rank]
+        centre = replace(anomalies.centre, weights=anomalies.centre.weights @ subspace)
+        system = cls(directions @ matrix.T @ directions.T, directions @ constant, centre, step)
+        return system._about_its_fixed_point()
+
+    def seen(self, change: Array, shift: Array) -> System:
+        """The same in coordinates α = T z + t."""
+        inverse = np.linalg.inv(change)
+        weights = self.centre.weights @ change.T
+        weights[0] += shift
+        return System(
+            change @ self.matrix @ inverse,
+            change @ self.constant,
+            replace(self.centre, weights=weights),
+            self.step,
+        )
+
+    def assign(self, dynamics: ForcedLinear) -> float:
+        """Give `dynamics` these numbers; the relative change that a real generator took."""
+        augmented = np.eye(len(self.matrix) + 1)
+        augmented[:-1, :-1], augmented[:-1, -1] = self.matrix, self.constant
+        generator, change = real_generator(torch.as_tensor(augmented), self.step)
+        with torch.no_grad():
+            dynamics.linear.copy_(generator[:-1, :-1])
+            for name, value in {
+                "constant": generator[:-1, -1],
+                "step_matrix": self.matrix,
+                "step_constant": self.constant,
+                "step": self.step,
+                "frequencies": self.centre.frequencies,
+                "trend": self.centre.trend,
+                "centre_weights": self.centre.weights,
+            }.items():
+                getattr(dynamics, name).copy_(torch.as_tensor(value))
+        return change
+
+    def _about_its_fixed_point(self) -> System:
+        """Without a constant term, where states return to one point."""
+        identity = np.eye(len(self.matrix))
+        if np.abs(np.linalg.eigvals(self.matrix)).max() > 1 - CONTRACTS:
+            return self
+        weights = self.centre.weights.copy()
+        weights[0] += np.linalg.solve(identity - self.matrix, self.constant)
+        return replace(
+            self,
+            constant=np.zeros_like(self.constant),
+            centre=replace(self.centre, weights=weights),
+        )

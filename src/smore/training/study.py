@@ -1,0 +1,199 @@
+"""What a record is good for: centre, size and dynamics, before any decoder is fitted.
+
+In coordinates of the data's own directions everything that has to be chosen is a small problem of
+linear algebra, basis included, and can be judged by forecasts of what was left out. The decoder
+then has to hold the subspace that was chosen, and the dynamics are written in its latents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from smore.data import AnyBlock, Block, make_blocks
+from smore.decoder import Decoder
+from smore.runtime import one_thread
+from smore.settings import Settings
+from smore.training._defaults import sufficient_directions
+from smore.training.decoder.compression import Compressed, compress
+from smore.training.decoder.pieces import LEAST_POINTS, Piece
+from smore.training.dynamics.forced.anomalies import Anomalies
+from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
+from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
+from smore.training.dynamics.forced.record import Array, Record
+from smore.training.dynamics.forced.search import Search
+from smore.training.dynamics.forced.system import System
+from smore.training.preparing import Prepared
+
+# Values that are held in double precision where the data are; what a forecast needs may be there.
+MOST_PRECISE = 2**26
+# Points at which the tails of errors are looked at.
+SAMPLED = 400
+# Patterns of the centre this close to directions that are there already bring nothing new.
+DEPENDENT = 1e-9
+# Forecasts of what was left out may lose this share of their accuracy for eigenvalues that decay.
+STABLE_COST = 0.05
+CHUNK = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What was chosen.
+
+    Args:
+        settings: with the choices.
+        piece: the data in the chosen subspace.
+        system: dynamics in its coordinates.
+        errors: of forecasts of what was left out, in these coordinates.
+        findings: numbers worth keeping.
+    """
+
+    settings: Settings
+    piece: Piece
+    system: System
+    errors: LeadErrors
+    findings: dict[str, float]
+
+    @torch.no_grad()
+    def in_latents_of(self, decoder: Decoder) -> tuple[System, LeadErrors]:
+        """Dynamics and errors in the latents α = T z + t of a decoder of the subspace."""
+        assert self.piece.compressed is not None
+        block, energies = self.piece.block, self.piece.compressed.energies
+        dim, count = decoder.latent_dim, len(energies)
+        gram = torch.zeros(dim, dim, dtype=torch.float64)
+        cross = torch.zeros(dim, count + 1, dtype=torch.float64)
+        for chunk in block.chunks(CHUNK):
+            basis = decoder.basis(chunk.coords)
+            modes, offset = (each.to("cpu", torch.float64) for each in (basis.modes, basis.offset))
+            columns = chunk.values.to("cpu", torch.float64)
+            directions = columns[:, :-1] / energies.sqrt()
+            gram += modes.T @ modes
+            cross += modes.T @ torch.cat([directions, (columns[:, -1] - offset)[:, None]], dim=1)
+        block.team.add_up(gram, cross)
+        found = torch.linalg.lstsq(gram, cross, driver="gelsd").solution.numpy()
+        change, shift = found[:, :-1], found[:, -1]
+        return self.system.seen(change, shift), self.errors.seen(change)
+
+
+@one_thread()
+@torch.no_grad()
+def study(prepared: Prepared, device: torch.device) -> Study:
+    """Choose centre, size and dynamics of a record on one mesh."""
+    settings, problem = prepared.settings, prepared.problem
+    joint = problem.num_channels > 1
+    compressed = compress(_block(prepared, device), None)
+    coordinates = compressed.coordinates.numpy()
+    groups = np.array(prepared.trajectories.groups)
+    step = float(problem.timeline.steps[problem.timeline.valid[:, 1:]].median())
+    record = Record.of(coordinates, problem.timeline, groups, step)
+    centres = centre_kinds(record, prepared.pace, prepared.trajectories.clock, settings.periods)
+    search = Search(record, centres, settings.latent_dim)
+    candidate = search.best()
+    anomalies = search.anomalies(None, candidate.centre)
+    rank = anomalies.rank(candidate.size)
+    subspace = _subspace(anomalies, rank, settings.latent_dim, compressed)
+    subspace = _principal(subspace, coordinates)
+    cost = _cost_of_decay(search, candidate)
+    decay = settings.stabilise == "always" or (settings.stabilise == "auto" and cost <= STABLE_COST)
+    system = System.of(anomalies, candidate, subspace, step, decay=decay)
+    errors = _lead_errors(search, candidate, subspace, compressed, problem.num_channels)
+    small = compressed.within(torch.as_tensor(subspace))
+    piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
+    frequencies = anomalies.centre.frequencies
+    chosen = settings.replace(
+        latent_dim=subspace.shape[1],
+        latents="joint" if joint else "shared",
+        periods=tuple((prepared.pace.scale / frequencies).tolist()),
+    )
+    findings = {
+        "rank": float(rank),
+        "ridge": candidate.ridge if np.isfinite(candidate.ridge) else -1.0,
+        "towards": candidate.towards,
+        "trend": float(candidate.centre.trend),
+        "periods_found": float(candidate.centre.found),
+        "checked_steps": float(search.splits[0].leads[-1]) if search.splits else 0.0,
+        "stretches": float(len(search.splits)),
+        "stretches_unlike": errors.unlike,
+        "cost_of_stability": cost,
+        "stabilised": float(decay),
+    }
+    return Study(chosen, piece, system, errors, findings)
+
+
+def _block(prepared: Prepared, device: torch.device) -> AnyBlock:
+    """All snapshots on their one mesh, channels stacked; in double precision if not too many."""
+    problem = prepared.problem
+    (block,) = problem.blocks
+    precise = prepared.team.size == 1 and not prepared.trajectories.is_lazy
+    if precise and block.num_points * block.num_columns <= MOST_PRECISE:
+        (found,) = make_blocks(
+            prepared.trajectories,
+            prepared.normalization,
+            prepared.coordinate_map,
+            dtype=torch.float64,
+        )
+        assert isinstance(found, Block)
+        block = replace(found, coords=found.coords.to(device, torch.float32))
+    return block.stacked() if problem.num_channels > 1 else block
+
+
+def _subspace(
+    anomalies: Anomalies, rank: int, latent_dim: int | None, compressed: Compressed
+) -> Array:
+    """(R, p) directions that the model needs: for its map, to tell states apart, for its centre."""
+    enough = sufficient_directions(anomalies.sizes, anomalies.count, compressed.total_points)
+    wanted = latent_dim or max(rank, enough)
+    most = max(rank, int(compressed.total_points / LEAST_POINTS))
+    basis = anomalies.directions[:, : min(wanted, most)]
+    if latent_dim is not None:
+        return basis
+    for pattern in anomalies.centre.weights[1:]:
+        beyond = pattern - basis @ (basis.T @ pattern)
+        beyond = beyond - basis @ (basis.T @ beyond)
+        size = np.linalg.norm(beyond)
+        if size > DEPENDENT * anomalies.sizes[0] / np.sqrt(anomalies.count):
+            basis = np.column_stack([basis, beyond / size])
+    return basis
+
+
+def _principal(subspace: Array, coordinates: Array) -> Array:
+    """The same subspace, along directions in which the data vary independently."""
+    turned = np.linalg.svd(coordinates @ subspace, full_matrices=False)[2]
+    if len(turned) < subspace.shape[1]:
+        return subspace
+    return np.asarray(np.linalg.qr(subspace @ turned.T)[0])
+
+
+def _cost_of_decay(search: Search, candidate: Candidate) -> float:
+    """Relative rise of left-out errors when every eigenvalue has to decay."""
+    if not search.splits:
+        return 0.0
+    return float(np.expm1(search.score(candidate, decay=True) - search.score(candidate)))
+
+
+def _lead_errors(
+    search: Search,
+    candidate: Candidate,
+    subspace: Array,
+    compressed: Compressed,
+    num_channels: int,
+) -> LeadErrors:
+    """Errors of forecasts inside the record; without any, those of standing still."""
+    forecasts = search.left_out(candidate)
+    rows = torch.linspace(0, compressed.block.num_points - 1, SAMPLED).round().long().unique()
+    values = compressed.block.at(rows).values[:, :-1].to("cpu", torch.float64)
+    sample = (values / compressed.energies.sqrt()).numpy()
+    states = compressed.coordinates.numpy()
+    missed = states - states @ subspace @ subspace.T
+    outside = np.square(missed @ sample.T).mean(0) + compressed.rest
+    excess = search.missed_more(candidate, subspace.shape[1]) / compressed.total_points
+    return lead_errors(
+        forecasts,
+        subspace,
+        sample,
+        outside,
+        torch.full((num_channels,), excess, dtype=torch.float64),
+        search.record.step,
+    )
