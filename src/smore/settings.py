@@ -85,8 +85,8 @@ class Settings(BaseModel):
     )
     stabilise: Literal["auto", "always", "never"] = Field(
         "auto",
-        description="linear and fast koopman: make every eigenvalue decay, if left-out trajectories lose "
-        "less than 5% by it (auto)",
+        description="linear and fast koopman: make every eigenvalue decay, if left-out "
+        "trajectories lose less than 5% by it (auto)",
     )
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
     integrator: Literal["rk4", "rk4-38", "exact", "strang"] | None = Field(

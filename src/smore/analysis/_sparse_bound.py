@@ -80,6 +80,7 @@ def estimate_recursion(
     *,
     name: str,
     initial_error: float = 0.0,
+    constant: Tensor | float = 0.0,
 ) -> RolloutRecursion:
     """The rollout recursion of one-step map Φ along ideal latents α*_n.
 
@@ -94,6 +95,7 @@ def estimate_recursion(
         generator: the source of the perturbations, on the CPU.
         name: what the trajectories are, such as "training trajectories".
         initial_error: size of the error with which rollouts start, such as e_sparse.
+        constant: (r,) what a linear step adds.
 
     Raises:
         DataError: trajectories without a single step.
@@ -108,7 +110,7 @@ def estimate_recursion(
     if isinstance(step, Tensor):
         matrix = step.detach().double()
         growth = float(torch.linalg.matrix_norm(matrix, 2)) * (1 + SAFETY * len(matrix) * EPSILON)
-        defects = trajectories[:, :-1] @ step.detach().T - trajectories[:, 1:]
+        defects = trajectories[:, :-1] @ step.detach().T + constant - trajectories[:, 1:]
     else:
         growth = _growth(step, trajectories, generator, initial_error)
         with torch.no_grad():

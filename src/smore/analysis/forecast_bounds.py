@@ -31,7 +31,7 @@ from smore.analysis._sparse_bound import (
 from smore.analysis.decoder_constants import DecoderConstants
 from smore.data import AnyBlock, Block, Mesh, Timeline, Trajectories
 from smore.decoder import Basis, Decoder, per_channel
-from smore.dynamics import LinearDynamics, step_map
+from smore.dynamics import LinearDynamics, departures, step_map
 from smore.errors import DataError
 from smore.inference import FitMethod, least_squares, normal_equations, observabilities
 from smore.stability import EPSILON, SAFETY
@@ -128,12 +128,14 @@ def forecast_bound(
     ideal = ideal_latents(surrogate, trajectories)
     starts = ideal[timeline.rows[:, 0]]
     known = state_error(exact, observations, state.mean, starts)
+    step, constant = _step(surrogate, float(timeline.steps[0, 0]))
     recursion = estimate_recursion(
-        _step(surrogate, float(timeline.steps[0, 0])),
-        timeline.gather(ideal.flatten(1)),
+        step,
+        departures(surrogate.dynamics, timeline.gather(ideal.flatten(1)), timeline.times),
         torch.Generator().manual_seed(0),
         name="the given trajectories",
         initial_error=known.bound if np.isfinite(known.bound) else 0.0,
+        constant=constant,
     )
     mesh = trajectories.sequences[0].mesh
     truth = _Truth.of(trajectories)
@@ -304,8 +306,8 @@ def l2_norms(fields: NDArray[np.floating], mesh: Mesh) -> Array:
     return np.sqrt((fields.astype(np.float64) ** 2 @ mesh.weights).sum(-1))
 
 
-def _step(surrogate: Surrogate, step: float) -> Any:
-    """The map over one interval: its matrix for linear dynamics, else a function."""
+def _step(surrogate: Surrogate, step: float) -> tuple[Any, Tensor | float]:
+    """The map over one interval: matrix and constant of a linear one, else a function and 0."""
     settings, dynamics = surrogate.description.settings, surrogate.dynamics
 
     def advance(states: Tensor) -> Tensor:
@@ -316,5 +318,6 @@ def _step(surrogate: Surrogate, step: float) -> Any:
 
     if isinstance(dynamics, LinearDynamics):
         with torch.no_grad():
-            return advance(torch.eye(dynamics.dim, dtype=torch.float64)).T
-    return advance
+            constant = advance(torch.zeros(1, dynamics.dim, dtype=torch.float64))
+            return (advance(torch.eye(dynamics.dim, dtype=torch.float64)) - constant).T, constant
+    return advance, 0.0

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from smore.dynamics import LinearDynamics
+from smore.dynamics import ForcedLinear, LinearDynamics
 
 if TYPE_CHECKING:
     from smore.surrogate import Surrogate
@@ -152,6 +152,8 @@ def dynamic_modes(surrogate: Surrogate) -> DynamicModes:
     matrix, about = linearisation(surrogate)
     mean = prior.mean.numpy()
     centre = np.zeros_like(mean) if about == LINEAR else mean
+    if isinstance(surrogate.dynamics, ForcedLinear):
+        centre = surrogate.dynamics.centre_weights[0].numpy()
     # Its columns have the second moment of the training states about the centre.
     spread = np.column_stack([prior.factor.numpy(), mean - centre])
     rates, eigenvectors = np.linalg.eig(matrix / surrogate.description.pace.scale)

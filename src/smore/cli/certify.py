@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import torch
 import typer
 from numpy.typing import NDArray
 
@@ -13,7 +14,7 @@ from smore.analysis import DecoderConstants, ForecastBound, StateError, field_bo
 from smore.cli.laboratory import laboratory
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_json
-from smore.dynamics import QuadraticDynamics
+from smore.dynamics import QuadraticDynamics, departures
 from smore.model import SMORE
 from smore.plotting import certificate_figure, require_figure_format, save_figure
 from smore.stability import SHOWN_STEPS, Certificate, Verdict
@@ -100,7 +101,9 @@ def _rollouts(model: SMORE) -> Any:
     random = np.random.default_rng(0)
     draws = random.normal(size=(SHOWN_STATES, len(prior.mean)))
     states = prior.mean.numpy() + draws @ prior.factor.numpy().T
-    return iterate(model.surrogate_, states, SHOWN_STEPS)
+    dynamics, now = model.surrogate_.dynamics, torch.zeros(SHOWN_STATES, dtype=torch.float64)
+    moving = departures(dynamics, torch.as_tensor(states), now)
+    return iterate(model.surrogate_, moving.numpy(), SHOWN_STEPS)
 
 
 def _largest_field(certificate: Certificate, constants: DecoderConstants) -> float | None:

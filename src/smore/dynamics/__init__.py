@@ -2,7 +2,7 @@
 
 from smore.dynamics.conservative import ConservativeDynamics, FullConservative, LowRankConservative
 from smore.dynamics.covariance import StepError, forecast_covariances
-from smore.dynamics.forced import ForcedLinear, centre_functions
+from smore.dynamics.forced import ForcedLinear, centre_functions, departures
 from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
 from smore.dynamics.integrators import METHODS, StepMap, Tableau, affine_flow, step_map
 from smore.dynamics.lead_error import LeadError
@@ -36,6 +36,7 @@ __all__ = [
     "Tableau",
     "affine_flow",
     "centre_functions",
+    "departures",
     "draw_anchors",
     "forecast_covariances",
     "forecast_latents",

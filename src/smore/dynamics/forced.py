@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from smore.dynamics.linear import LinearDynamics
+from smore.dynamics.vector_field import LatentDynamics
 
 # Times this close to a whole number of steps are one.
 WHOLE = 1e-6
@@ -85,6 +86,11 @@ class ForcedLinear(LinearDynamics):
         """Relative difference of the flow of W over one step and M."""
         flow = torch.linalg.matrix_exp(float(self.step) * self.linear.detach())
         return float((flow - self.step_matrix).norm() / self.step_matrix.norm().clamp(min=1e-300))
+
+
+def departures(dynamics: LatentDynamics, states: Tensor, times: Tensor) -> Tensor:
+    """States (..., r) less the centre at model times (...), where dynamics have one."""
+    return states - dynamics.centre(times) if isinstance(dynamics, ForcedLinear) else states
 
 
 def centre_functions(times: Tensor, frequencies: Tensor, trend: Tensor) -> Tensor:

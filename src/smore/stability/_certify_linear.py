@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from smore.dynamics import LinearDynamics, step_map
+from smore.dynamics import ForcedLinear, LinearDynamics, step_map
 from smore.stability.certificate import Certificate, Claims, Condition
 from smore.stability.lyapunov import MARGINAL, Enclosed, Metric, metrics
 from smore.stability.stepping import Array, Stepping, as_array
@@ -42,8 +42,16 @@ class _Attempt:
 
 
 def certify_linear(dynamics: LinearDynamics, states: Array, stepping: Stepping) -> Certificate:
+    """Of departures from a centre, where the dynamics have one.
+
+    Args:
+        dynamics: in float64.
+        states: (n, r) departures.
+        stepping: what is iterated.
+    """
     generator = as_array(dynamics.linear)
-    flow = _step_matrix(dynamics, stepping)
+    flow, constant = _step_matrix(dynamics, stepping)
+    drift = as_array(dynamics(torch.zeros(1, dynamics.dim, dtype=torch.float64)))[0]
     size = float(np.linalg.norm(generator, 2))
     best = min(
         (
@@ -57,17 +65,17 @@ def certify_linear(dynamics: LinearDynamics, states: Array, stepping: Stepping) 
     proved = best.strict or best.marginal
     claims = Claims(
         verdict="certified" if best.strict else "bounded" if best.marginal else "refused",
-        reason=_linear_reason(best, float(spectrum), radius),
+        reason=_linear_reason(best, float(spectrum), radius, drift),
         remedy=None if proved else _linear_remedy(float(spectrum), stepping),
-        dynamics="linear dynamics",
+        dynamics=_name(dynamics),
         metric=best.metric.name,
         margin=-best.rate.upper if proved else None,
-        forcing=0.0,
+        forcing=best.metric.size(drift),
         defect=0.0,
         radius=None,
         condition=best.metric.condition,
         map_factor=best.factor.upper if proved else None,
-        map_forcing=0.0 if proved else None,
+        map_forcing=best.metric.size(constant) if proved else None,
         step=stepping.step,
         integrator=str(stepping),
         time_unit=stepping.time_unit,
@@ -91,7 +99,19 @@ def certify_linear(dynamics: LinearDynamics, states: Array, stepping: Stepping) 
     return Certificate(claims, np.zeros(len(generator)), best.metric.factor)
 
 
-def _linear_reason(best: _Attempt, abscissa: float, radius: float) -> str:
+def _name(dynamics: LinearDynamics) -> str:
+    if not isinstance(dynamics, ForcedLinear):
+        return "linear dynamics"
+    moves = bool(dynamics.centre_weights[1:].any())
+    return f"linear dynamics about a centre that {'moves by itself' if moves else 'rests'}"
+
+
+def _linear_reason(best: _Attempt, abscissa: float, radius: float, drift: Array) -> str:
+    if best.strict and drift.any():
+        return (
+            "departures from the centre are driven by a constant, and decay otherwise; in between "
+            f"they may grow to at most {best.metric.condition:.3g} times their norm"
+        )
     if best.strict:
         return (
             "every state decays; in between it may grow to at most "
@@ -117,8 +137,12 @@ def _linear_remedy(abscissa: float, stepping: Stepping) -> str:
 
 
 @torch.no_grad()
-def _step_matrix(dynamics: LinearDynamics, stepping: Stepping) -> Array:
-    """M of the map a -> M a over one output interval."""
+def _step_matrix(dynamics: LinearDynamics, stepping: Stepping) -> tuple[Array, Array]:
+    """M and c of the map a -> M a + c over one output interval."""
+    if isinstance(dynamics, ForcedLinear):
+        flow, constant = dynamics.flow(stepping.step)
+        return as_array(flow), as_array(constant)
     steps = torch.full((dynamics.dim, 1), stepping.step, dtype=torch.float64)
     advance = step_map(dynamics, steps, method=stepping.method, substeps=stepping.substeps)
-    return as_array(advance(torch.eye(dynamics.dim, dtype=torch.float64), 0)).T
+    flow = advance(torch.eye(dynamics.dim, dtype=torch.float64), 0).T
+    return as_array(flow), np.zeros(dynamics.dim)

@@ -68,6 +68,11 @@ class Metric:
         size = np.linalg.norm(matrix) + np.linalg.norm(turned)
         return turned, float(SAFETY * len(matrix) * EPSILON * self.condition * size)
 
+    def size(self, vector: NDArray[np.float64]) -> float:
+        """An upper bound of V, rounding included."""
+        lost = SAFETY * len(vector) * EPSILON * np.linalg.norm(self.factor) * np.linalg.norm(vector)
+        return float(np.linalg.norm(self.factor @ vector) + lost)
+
     def logarithmic_norm(self, matrix: Matrix) -> Enclosed:
         """Largest growth rate of V along da/dt = matrix a."""
         turned, error = self.transform(matrix)

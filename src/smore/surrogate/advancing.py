@@ -99,7 +99,10 @@ def _path(
 def iterate(
     surrogate: Surrogate, states: NDArray[np.float64], num_steps: int
 ) -> NDArray[np.float64]:
-    """States (n, r) after 0, 1, .., num_steps training intervals, come what may."""
+    """States (n, r) after 0, 1, .., num_steps training intervals, come what may.
+
+    Where the dynamics have a centre, states are departures from it.
+    """
     settings, step = surrogate.description.settings, surrogate.description.step
     advance = step_map(
         surrogate.dynamics,

@@ -28,7 +28,7 @@ from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.leaving_out.errors import left_out_errors
 from smore.training.preparing import Prepared
 from smore.training.problem import TrainingProblem
-from smore.training.study import study
+from smore.training._study import study
 from smore.training.trained import Trained
 
 

@@ -16,6 +16,7 @@ from smore.data import (
     seen_points,
 )
 from smore.decoder import Decoder, squared_errors
+from smore.dynamics import departures
 from smore.inference import (
     LatentPrior,
     ModelError,
@@ -89,7 +90,9 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         mesh=layout,
     )
     dynamics = trained.dynamics.to("cpu", torch.float64)
-    certificate = certify_dynamics(dynamics, latents.numpy(), _stepping(prepared))
+    timeline = prepared.problem.timeline
+    states = departures(dynamics, latents, timeline.scatter(timeline.times))
+    certificate = certify_dynamics(dynamics, states.numpy(), _stepping(prepared))
     return Surrogate(
         trained.decoder, dynamics, priors, model_error, description, mesh, seen, certificate
     )

@@ -36,5 +36,7 @@ def has_moving_gaps(trajectories: Trajectories) -> bool:
     masks = [sequence.observed for sequence in trajectories]
     if all(mask is None for mask in masks):
         return False
-    anywhere = np.any([np.True_ if mask is None else mask.any(axis=0) for mask in masks], axis=0)
-    return any(mask is not None and bool((mask != anywhere).any()) for mask in masks)
+    seen = seen_points(trajectories)
+    return not all(
+        bool(seen.all()) if mask is None else bool((mask == seen).all()) for mask in masks
+    )

@@ -8,6 +8,8 @@ from scipy.spatial import Delaunay, cKDTree
 
 from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
 
+# Places this close to a point, in decoder coordinates, are the point: float32 has no more digits.
+SAME_PLACE = 1e-6
 # Half-way to the centre of the sphere, a place is inside the cone of its triangle.
 INSIDE = 0.5
 
@@ -37,6 +39,18 @@ class Simplices(Interpolation):
         return values
 
     def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        # Most places are points of the mesh, whose simplices would take long to find.
+        distance, nearest = self.nearest.query(coords)
+        index = np.tile(np.asarray(nearest, dtype=np.int64)[:, None], coords.shape[1] + 1)
+        weight = np.zeros(index.shape)
+        weight[:, 0] = 1.0
+        between = np.asarray(distance) > SAME_PLACE
+        if between.any():
+            index[between], weight[between] = self._between(coords[between])
+        return index, weight
+
+    def _between(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        """Weights of the corners around places that are no points."""
         places = INSIDE * coords if self.on_sphere else coords
         which = self.triangulation.find_simplex(places)
         change = self.triangulation.transform[which]

@@ -165,7 +165,7 @@ def _root(gram: Tensor, ridge: float) -> Tensor:
 
 def _leading(columns: Tensor, count: int) -> Tensor:
     """Leading left singular vectors of (features, columns), by the smaller Gram matrix."""
-    if count < columns.shape[1] < columns.shape[0]:
+    if count <= columns.shape[1] < columns.shape[0]:
         energies, vectors = torch.linalg.eigh(columns.T @ columns)
         kept = energies[-count:].clamp(min=1e-300).sqrt()
         leading = (columns @ vectors[:, -count:] / kept).flip(1)

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from smore.data import Block
 from smore.decoder import Decoder, FilterNetwork
 from smore.errors import DivergenceError, SettingsError
 from smore.settings import Settings
@@ -154,9 +155,10 @@ class DecoderFit:
 
     def _descend(self, decoder: FilterNetwork) -> None:
         """Variable projection, with FiLM matrices solved for where that can be done."""
-        settings, compressed = self.settings, self.compressed
+        settings, pieces = self.settings, [_as_precise_as(decoder, each) for each in self.pieces]
+        compressed = pieces[0].compressed if len(pieces) == 1 else None
         how: dict[str, Any] = {
-            "pieces": self.pieces,
+            "pieces": pieces,
             "num_steps": settings.decoder_steps,
             "rate": settings.decoder_learning_rate,
         }
@@ -200,6 +202,18 @@ class DecoderFit:
             "pieces": [replace(self.pieces[0], block=training)],
             "judge": lambda: projection_error(decoder, judging, settings.chunk_size),
         }
+
+
+def _as_precise_as(decoder: FilterNetwork, piece: Piece) -> Piece:
+    """A piece whose values are of the type of the decoder's weights, and where these are."""
+    weight, compressed = next(decoder.parameters()), piece.compressed
+    if compressed is None or not isinstance(compressed.block, Block):
+        return piece
+    values, loading = (
+        each.to(weight) for each in (compressed.block.values, compressed.block.offset_loading)
+    )
+    block = replace(compressed.block, values=values, loading=loading)
+    return replace(piece, block=block, compressed=replace(compressed, block=block))
 
 
 def _gridded(settings: Settings) -> Settings:

@@ -22,7 +22,7 @@ from smore.training.dynamics.forced.candidates import (
     Size,
     shrunk_towards,
 )
-from smore.training.dynamics.forced.decay import decayed
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
     Array,
@@ -130,6 +130,8 @@ class Search:
 
     def left_out(self, candidate: Candidate) -> LeftOutForecasts:
         """What the candidate gets wrong at every lead of every split."""
+        if not self.splits:
+            return self._standing_still()
         found = []
         for number, split in enumerate(self.splits):
             anomalies = self.anomalies(number, candidate.centre)
@@ -145,7 +147,21 @@ class Search:
                 errors[:, place] += state[:, :rank] @ anomalies.directions[:, :rank].T
             errors[~split.known] = np.nan
             found.append(errors)
-        return LeftOutForecasts(self.splits[0].leads, tuple(found), self.weights)
+        count = min(len(split.leads) for split in self.splits)
+        somewhere = [split.known.any(0)[:count] for split in self.splits]
+        count = max(int(np.all(somewhere, axis=0).sum()), 1)  # leads that every split knows
+        errors = tuple(each[:, :count] for each in found)
+        return LeftOutForecasts(self.splits[0].leads[:count], errors, self.weights)
+
+    def _standing_still(self) -> LeftOutForecasts:
+        """How far states move in so many steps, for records too short for anything else."""
+        states, longest = self.record.states, int(self.record.remaining().max())
+        leads = np.arange(1, max(longest, 1) + 1)
+        errors = np.full((len(states), len(leads), states.shape[1]), np.nan)
+        for origin, remaining in enumerate(self.record.remaining()):
+            ahead = states[origin + 1 : origin + 1 + remaining]
+            errors[origin, :remaining] = states[origin] - ahead
+        return LeftOutForecasts(leads, (errors,), np.ones(1))
 
     def missed_more(self, candidate: Candidate, count: int) -> float:
         """Mean square outside `count` directions: of left-out rows beyond that of training rows."""

@@ -10,7 +10,7 @@ import torch
 from smore.dynamics import ForcedLinear
 from smore.training.dynamics.forced.anomalies import Anomalies, Centre
 from smore.training.dynamics.forced.candidates import Candidate
-from smore.training.dynamics.forced.decay import decayed
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.record import Array
 from smore.training.dynamics.linear import real_generator
 
