@@ -25,7 +25,7 @@ WRONG = {
     "gradient": ["backprop"],
     "normalization": ["minmax"],
     "time_scale": [0.0, -2.0, *NOT_A_NUMBER],
-    "periods": [(0.0,), (-1.0,), "1y", (float("nan"),)],
+    "periods": [(0.0,), (-1.0,), "1y"],
     "train_length": [1, 0],
     "window": [1, -1],
     "validation_fraction": [-0.1, 1.0, *NOT_A_NUMBER],

@@ -187,6 +187,13 @@ class Settings(BaseModel):
             raise ValueError("must be even: half of the filters are sines and half cosines")
         return value
 
+    @field_validator("periods")
+    @classmethod
+    def _turn_forwards(cls, value: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if min(value or (1.0,)) <= 0:
+            raise ValueError("must be positive")
+        return value
+
     @model_validator(mode="after")
     def _settings_agree(self) -> Settings:
         linear = self.dynamics in ("auto", "linear")
@@ -198,8 +205,6 @@ class Settings(BaseModel):
             raise ValueError("dynamics 'linear' need recipe 'fast'")
         if self.periods is not None and not linear:
             raise ValueError(f"periods belong to 'linear', not to {self.dynamics!r}")
-        if min(self.periods or (1.0,)) <= 0:
-            raise ValueError(f"periods must be positive, got {self.periods}")
         if self.integrator == "strang" and self.dynamics != "conservative":
             raise ValueError("integrator 'strang' needs dynamics 'conservative'")
         if self.gradient == "adjoint" and self.integrator not in (None, "rk4-38"):

@@ -53,7 +53,7 @@ def once():
 def fitted():
     sizes = {"latent_dim": 8, "hidden_dim": 32, "num_hidden": 0, "frequency_scale": 32.0}
     training = trajectories(num_sequences=30, num_times=8, num_points=400, seed=3)
-    return SMORE(decoder_steps=300, **sizes).fit(training, progress=False)
+    return SMORE(dynamics="koopman", decoder_steps=300, **sizes).fit(training, progress=False)
 
 
 @pytest.mark.parametrize("method", ["posterior", "least-squares"])

@@ -73,7 +73,7 @@ def check_masks(num_masks: int, seed: int) -> Iterator[BoundsResult]:
     sizes: dict[str, Any] = {"latent_dim": LATENTS, "hidden_dim": 32, "num_hidden": 1}
     sizes |= {"decoder_steps": 200, "final_fit_steps": ADAM_STEPS, "seed": seed}
     models = {
-        "linear": SMORE(**sizes).fit(benchmark.train, progress=False),
+        "linear": SMORE(dynamics="koopman", **sizes).fit(benchmark.train, progress=False),
         "linear-quadratic": SMORE(dynamics="lrlq", rank=3, **sizes).fit(
             benchmark.train, progress=False
         ),

@@ -35,6 +35,8 @@ ELIMINATED_STEPS = 200
 ELIMINATED_RATE = 4.0
 # A network may leave so many times as much as the best basis before a gridded one is taken.
 AS_GOOD = 1.02
+# ... or what float32 leaves of fields of variance 1.
+ROUNDED = 1e-12
 # Numbers that the modes of a gridded basis may take in a model file.
 MOST_NUMBERS = 2**26
 
@@ -97,7 +99,7 @@ class DecoderFit:
         left = self._solve(network)
         asked = self.settings.decoder == "network"
         if not asked and nodes is not None and left is not None and self.compressed is not None:
-            as_good = left <= AS_GOOD * self.findings.get("pod_limit", 0.0)
+            as_good = left <= max(AS_GOOD * self.findings.get("pod_limit", 0.0), ROUNDED)
             if not (as_good and network_is_better(network, self.compressed, nodes)):
                 self.settings = _gridded(self.settings)
                 return nodes.decoder(network.latent_dim, self.with_offset).to(self.device)
