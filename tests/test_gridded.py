@@ -124,7 +124,7 @@ def test_what_cannot_be_gridded_is_refused_with_why():
 
 def test_smooth_fields_get_a_network_and_rough_ones_a_grid():
     """Both decode the mesh; which knows what lies between its points?"""
-    smooth = SMORE(latent_dim=8).fit(fields(12), progress=False)
+    smooth = SMORE(dynamics="koopman", latent_dim=8).fit(fields(12), progress=False)
     assert smooth.surrogate_.description.settings.decoder == "network"
     random = np.random.default_rng(0)
     rough = fields(12, refined=2)

@@ -126,9 +126,11 @@ def _print_state(state: LatentState, description: Description) -> None:
         share = span([f"{value:.2%}" for value in state.prior_share.tolist()])
         rows.append(["variance left open", share])
     assert state.observability is not None
+    joint = state.observability.shape[1] < len(description.channels)
+    names = ["all channels"] if joint else [channel.name for channel in description.channels]
+    for name, values in zip(names, state.observability.T.tolist(), strict=True):
+        rows.append([f"observability c_S of {name}", span([f"{value:.3g}" for value in values])])
     for number, channel in enumerate(description.channels):
-        seen = [f"{value:.3g}" for value in state.observability[:, number].tolist()]
-        rows.append([f"observability c_S of {channel.name}", span(seen)])
         if state.noise is not None:
             scale = description.normalization.scale[number]
             level = f"{scale * float(state.noise[number]) ** 0.5:.3g} {channel.units}".strip()

@@ -35,6 +35,8 @@ SAMPLED = 400
 DEPENDENT = 1e-9
 # Forecasts of what was left out may lose this share of their accuracy for eigenvalues that decay.
 STABLE_COST = 0.05
+# Errors below this share of the variance are as good as none.
+NEGLIGIBLE = 1e-8
 CHUNK = 2**14
 
 
@@ -170,7 +172,10 @@ def _cost_of_decay(search: Search, candidate: Candidate) -> float:
     """Relative rise of left-out errors when every eigenvalue has to decay."""
     if not search.splits:
         return 0.0
-    return float(np.expm1(search.score(candidate, decay=True) - search.score(candidate)))
+    free, stable = (
+        search.score(candidate, decay=decay, negligible=NEGLIGIBLE) for decay in (False, True)
+    )
+    return float(np.expm1(stable - free))
 
 
 def _lead_errors(

@@ -22,7 +22,7 @@ torch.set_num_threads(1)
 SIZES = {"latent_dim": NUM_MODES, "hidden_dim": 12, "num_hidden": 1, "device": "cpu", "seed": 3}
 RECIPES = {
     "paper": {"recipe": "paper", "dynamics": "lrlq", "rank": 2, "epochs": 60, "fit_steps": 50},
-    "fast": {"decoder_steps": 60},
+    "fast": {"dynamics": "koopman", "decoder_steps": 60},
     "lrlq": {"dynamics": "lrlq", "rank": 2, "decoder_steps": 60, "dynamics_steps": 10},
 }
 NUM_STEPS = 10

@@ -98,12 +98,15 @@ class Search:
                 break
         return min(scores, key=lambda each: scores[each])
 
-    def score(self, candidate: Candidate, *, decay: bool = False) -> float:
+    def score(
+        self, candidate: Candidate, *, decay: bool = False, negligible: float = ROUND_OFF
+    ) -> float:
         """Weighted mean over splits of the logarithm of the mean squared error.
 
         Args:
             candidate: what is tried.
             decay: whether its eigenvalues are made to decay.
+            negligible: share of the variance below which errors are alike.
         """
         errors = []
         for number in range(len(self.splits)):
@@ -113,7 +116,8 @@ class Search:
             if decay:
                 maps = decayed(maps[0][0])[None], maps[1]
             errors.append(self._map_errors(number, candidate.centre, *maps)[0])
-        return self._mean(np.array(errors), self.weights) + candidate.centre.handicap
+        least = (negligible - ROUND_OFF) * self.variance
+        return self._mean(np.array(errors) + least, self.weights) + candidate.centre.handicap
 
     def anomalies(self, number: int | None, centre: CentreKind) -> Anomalies:
         """About a centre fitted to the training rows of a split; to all rows for None."""
