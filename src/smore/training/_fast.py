@@ -17,6 +17,7 @@ from smore.dynamics import ForcedLinear
 from smore.errors import DivergenceError
 from smore.surrogate import build_dynamics
 from smore.training._defaults import resolve
+from smore.training._study import study
 from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.decoder.fit import DecoderFit, Status
 from smore.training.decoder.latent_table import solve_latents
@@ -28,7 +29,6 @@ from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.leaving_out.errors import left_out_errors
 from smore.training.preparing import Prepared
 from smore.training.problem import TrainingProblem
-from smore.training._study import study
 from smore.training.trained import Trained
 
 

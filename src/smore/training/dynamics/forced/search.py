@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies, strongest_frequencies
 from smore.training.dynamics.forced.candidates import (
     COUNTS,
@@ -22,7 +23,6 @@ from smore.training.dynamics.forced.candidates import (
     Size,
     shrunk_towards,
 )
-from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
     Array,
@@ -152,7 +152,7 @@ class Search:
             errors[~split.known] = np.nan
             found.append(errors)
         count = min(len(split.leads) for split in self.splits)
-        somewhere = [split.known.any(0)[:count] for split in self.splits]
+        somewhere = [np.asarray(split.known.any(0))[:count] for split in self.splits]
         count = max(int(np.all(somewhere, axis=0).sum()), 1)  # leads that every split knows
         errors = tuple(each[:, :count] for each in found)
         return LeftOutForecasts(self.splits[0].leads[:count], errors, self.weights)

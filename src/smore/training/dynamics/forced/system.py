@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from smore.dynamics import ForcedLinear
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies, Centre
 from smore.training.dynamics.forced.candidates import Candidate
-from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.record import Array
 from smore.training.dynamics.linear import real_generator
 
