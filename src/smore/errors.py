@@ -100,6 +100,10 @@ class OutsideDomainWarning(UserWarning):
     """Coordinates lie outside the domain the model was trained on."""
 
 
+class UncertainIntervalsWarning(UserWarning):
+    """Error bars rest on forecasts that say little about the next one."""
+
+
 class UnitsWarning(UserWarning):
     """Numbers look as if they were in other units than they are taken to be."""
 

@@ -128,11 +128,14 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
         print_json(result)
         return
     training, settings = description.training, description.settings
+    each = "" if settings.latents == "joint" else " per channel"
     console.print(
-        f"[bold]{output}[/]: {settings.dynamics} dynamics of {settings.latent_dim} latents per "
-        f"channel, {model.num_parameters:,} parameters, {_work(training, settings)}, "
+        f"[bold]{output}[/]: {settings.dynamics} dynamics of {settings.latent_dim} latents{each}, "
+        f"{model.num_parameters:,} parameters, {_work(training, settings)}, "
         f"{training.seconds:.0f} s",
     )
+    if settings.dynamics == "linear":
+        console.print(_choice_report(training.findings, settings))
     if "decoder_error" in training.findings:
         console.print(_decoder_report(training.findings))
     if training.history:
@@ -157,6 +160,22 @@ def _work(training: TrainingRecord, settings: Settings) -> str:
     if settings.recipe == "fast":
         return f"{training.epochs_run} decoder steps"
     return f"epoch {training.selected_epoch} of {training.epochs_run} ({training.selection})"
+
+
+def _choice_report(findings: dict[str, float], settings: Settings) -> str:
+    """What forecasts inside the training data preferred, in a sentence."""
+    rank, towards = int(findings["rank"]), findings["towards"]
+    if findings["ridge"] < 0:
+        kinds = {0.0: "climatology", 1.0: "persistence"}
+        told = kinds.get(towards, f"departures that decay by a factor {towards:.3g} per step")
+        what = f"{told} of {rank} directions: no dynamics forecast better"
+    else:
+        what = f"a linear map of {rank} directions"
+    about = [f"{len(settings.periods or ())} periods"] if settings.periods else []
+    about += ["a trend"] if findings["trend"] else []
+    centre = f" about {' and '.join(about)}" if about else ""
+    steps = int(findings["checked_steps"])
+    return f"chosen by forecasts of up to {steps} steps inside the training data: {what}{centre}"
 
 
 def _decoder_report(findings: dict[str, float]) -> str:

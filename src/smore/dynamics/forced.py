@@ -82,11 +82,6 @@ class ForcedLinear(LinearDynamics):
             power = torch.linalg.matrix_exp(length * _affine(self.linear.detach(), self.constant))
         return power[: self.dim, : self.dim], power[: self.dim, self.dim]
 
-    def bent_between(self) -> float:
-        """Relative difference of the flow of W over one step and M."""
-        flow = torch.linalg.matrix_exp(float(self.step) * self.linear.detach())
-        return float((flow - self.step_matrix).norm() / self.step_matrix.norm().clamp(min=1e-300))
-
 
 def departures(dynamics: LatentDynamics, states: Tensor, times: Tensor) -> Tensor:
     """States (..., r) less the centre at model times (...), where dynamics have one."""

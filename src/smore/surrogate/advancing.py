@@ -11,6 +11,7 @@ from torch import Tensor
 
 from smore.data import unify_steps
 from smore.dynamics import (
+    ForcedLinear,
     StepPlan,
     forecast_covariances,
     forecast_path,
@@ -29,6 +30,8 @@ from smore.surrogate.surrogate import Surrogate
 
 # Latents this many times as far out as any training latent are not a forecast any more.
 FAR = 3.0
+# A generator whose flow differs by more than this share from the map is worth a word.
+BENT = 0.01
 
 
 @torch.no_grad()
@@ -74,6 +77,7 @@ def _path(
     settings = description.settings
     times = description.model_times(np.column_stack([state.times.numpy(), instants]))
     plan = StepPlan.of(torch.as_tensor(unify_steps(np.diff(times))), description.step)
+    _warn_between(surrogate, plan)
     path = forecast_path(
         surrogate.dynamics,
         state.flat,
@@ -112,6 +116,22 @@ def iterate(
     )
     path = rollout(lambda state, _: advance(state, 0), torch.as_tensor(states), num_steps)
     return path.numpy()
+
+
+def _warn_between(surrogate: Surrogate, plan: StepPlan) -> None:
+    """Warn about times between steps where nothing continuous does what the map does."""
+    dynamics = surrogate.dynamics
+    if not isinstance(dynamics, ForcedLinear):
+        return
+    parts = plan.steps / float(dynamics.step)
+    change = surrogate.description.training.findings.get("generator_change", 0.0)
+    if change > BENT and bool(((parts - parts.round()).abs() > 1e-6).any()):
+        warnings.warn(
+            f"between training steps the dynamics are bent by {change:.0%}: the map over a step, "
+            "which forecasts at whole steps iterate, is that of no continuous flow",
+            ForecastRangeWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_beyond(surrogate: Surrogate, latents: Tensor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import abc
 
 import numpy as np
@@ -10,12 +11,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from smore.data import Channel, Clock, Mesh, Sequence, Trajectories
-from smore.errors import DataError
+from smore.dynamics import LeadError
+from smore.errors import DataError, UncertainIntervalsWarning
 from smore.inference import LatentState
 from smore.surrogate._lazy_forecast import Fields, blanked, lazily_decoded, lazy_deviations
 from smore.surrogate.advancing import advance, advance_uncertain
 from smore.surrogate.decoding import decode, deviation
 from smore.surrogate.surrogate import Surrogate
+
+# Mean squares of errors that differ by more from stretch to stretch tell little about the next.
+UNLIKE = 10.0
+# Stretches of a record that are enough to tell, and turns of a period.
+FEW_STRETCHES, FEW_CYCLES = 3, 4
 
 
 def forecast_dataset(
@@ -48,6 +55,7 @@ def forecast_dataset(
     wanted = np.broadcast_to(instants, (len(starts), len(instants)))
     channels, covariances = surrogate.description.channels, None
     if uncertainty and state.covariance is not None:
+        _warn_unlike(surrogate, starts, instants)
         latents, covariances = advance_uncertain(surrogate, state, wanted)
     else:
         latents = advance(surrogate, state, wanted)
@@ -59,6 +67,36 @@ def forecast_dataset(
     deviate = lazy_deviations if lazy else _deviations
     deviations = deviate(surrogate, covariances[:, 1:], meshes, state.growth)
     return _with_deviations(fields, surrogate, instants, deviations, meshes)
+
+
+def _warn_unlike(
+    surrogate: Surrogate, starts: NDArray[np.float64], instants: NDArray[np.float64]
+) -> None:
+    """Warn about error bars that rest on few or contradictory forecasts."""
+    description = surrogate.description
+    findings, error = description.training.findings, surrogate.error.step
+    if not isinstance(error, LeadError):
+        return
+    times = description.model_times(np.append(starts.min(), instants[-1]))
+    periods = description.settings.periods or ()
+    cycles = description.training.num_snapshots * description.time_step / max(periods, default=1.0)
+    reasons = []
+    if findings.get("stretches_unlike", 1.0) > UNLIKE:
+        ratio = findings["stretches_unlike"] ** 0.5
+        reasons.append(f"errors differed by a factor of {ratio:.2g} from one stretch to the next")
+    if findings.get("stretches", 0.0) < FEW_STRETCHES:
+        reasons.append("the training record is too short for forecasts inside it")
+    if periods and cycles < FEW_CYCLES:
+        reasons.append(f"it holds {cycles:.2g} turns of the slowest period only")
+    if times[1] - times[0] > (1 + 1e-6) * float(error.leads[-1]):
+        checked = float(error.leads[-1]) / description.step
+        reasons.append(f"forecasts were checked up to {checked:.0f} steps ahead")
+    if reasons:
+        warnings.warn(
+            f"error bars may be off, they rest on the training record alone: {'; '.join(reasons)}",
+            UncertainIntervalsWarning,
+            stacklevel=3,
+        )
 
 
 def _decoded(surrogate: Surrogate, latents: Tensor, meshes: list[Mesh]) -> list[Fields]:

@@ -54,7 +54,7 @@ class Record:
 
     @classmethod
     def of(cls, states: Array, timeline: Timeline, groups: NDArray[np.intp], step: float) -> Record:
-        """From a table of snapshots (snapshots, R); pieces of a trajectory are put together.
+        """From a table of snapshots (snapshots, R).
 
         Args:
             states: in the order of the timeline's rows.
@@ -64,10 +64,9 @@ class Record:
         """
         parts: list[tuple[Array, Array, int, int]] = []
         segment = 0
-        for group in np.unique(groups):
-            which = np.flatnonzero(groups == group)
-            valid = timeline.valid[which].numpy()
-            rows, times = timeline.rows[which].numpy()[valid], timeline.times[which].numpy()[valid]
+        for number in np.argsort(groups, kind="stable"):
+            group, valid = groups[number], timeline.valid[number].numpy()
+            rows, times = (each[number].numpy()[valid] for each in (timeline.rows, timeline.times))
             for each_times, each_rows in _stretches(times, rows, step):
                 instants, found = _at_equal_steps(each_times, states[each_rows], step)
                 parts.append((found, instants, segment, int(group)))
@@ -174,8 +173,6 @@ def _stretches(
     times: Array, rows: NDArray[np.intp], step: float
 ) -> list[tuple[Array, NDArray[np.intp]]]:
     """Times and rows between gaps that are too long to be bridged."""
-    order = np.argsort(times)
-    times, rows = times[order], rows[order]
     ends = np.flatnonzero(np.diff(times) > LONGEST_GAP * step) + 1
     return list(zip(np.split(times, ends), np.split(rows, ends), strict=True))
 
