@@ -103,7 +103,7 @@ def study(prepared: Prepared, device: torch.device) -> Study:
     errors = _lead_errors(search, candidate, subspace, compressed, problem.num_channels)
     small = compressed.within(torch.as_tensor(subspace))
     piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
-    frequencies = anomalies.centre.frequencies
+    frequencies, shrinkage = anomalies.centre.frequencies, candidate.shrinkage
     chosen = settings.replace(
         latent_dim=subspace.shape[1],
         latents="joint" if joint else "shared",
@@ -111,8 +111,9 @@ def study(prepared: Prepared, device: torch.device) -> Study:
     )
     findings = {
         "rank": float(rank),
-        "ridge": candidate.ridge if np.isfinite(candidate.ridge) else -1.0,
-        "towards": candidate.towards,
+        "ridge": shrinkage.ridge if np.isfinite(shrinkage.ridge) else -1.0,
+        "ridge_power": shrinkage.power,
+        "towards": shrinkage.towards,
         "trend": float(candidate.centre.trend),
         "periods_found": float(candidate.centre.found),
         "checked_steps": float(search.splits[0].leads[-1]) if search.splits else 0.0,

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from smore.dynamics import centre_functions
-from smore.training.dynamics.forced.candidates import CentreKind, Size
+from smore.training.dynamics.forced.candidates import CentreKind, Shrinkage, Size
 from smore.training.dynamics.forced.record import Array, Record
 
 EPSILON = float(np.finfo(float).eps)
@@ -93,12 +93,10 @@ class Anomalies:
         above = self.sizes[:most] > size.level * self.sizes[0]
         return max(1, int(above.sum()))
 
-    def maps(
-        self, rank: int, drift: bool, pairs: Sequence[tuple[float, float]]
-    ) -> tuple[Array, Array]:
-        """M (pairs, rank, rank) and c (pairs, rank) of b ↦ b M + c for pairs (ridge, towards)."""
-        unit = self.sizes[0] ** 2 / self.count
-        return self._regressions[drift].solve(rank, pairs, unit, self.count)
+    def maps(self, rank: int, drift: bool, tried: Sequence[Shrinkage]) -> tuple[Array, Array]:
+        """M (tried, rank, rank) and c (tried, rank) of b ↦ b M + c."""
+        variances = self.sizes[:rank] ** 2 / self.count
+        return self._regressions[drift].solve(tried, variances, self.count)
 
 
 class _Regression:
@@ -114,24 +112,30 @@ class _Regression:
         self.image = left.T @ (after - self.after)
 
     def solve(
-        self, rank: int, pairs: Sequence[tuple[float, float]], unit: float, count: int
+        self, tried: Sequence[Shrinkage], variances: Array, count: int
     ) -> tuple[Array, Array]:
-        rows = min(len(self.root), rank)
-        left, singular, right = np.linalg.svd(self.root[:rows, :rank], full_matrices=False)
-        image, identity = left.T @ self.image[:rows, :rank], np.eye(rank)
-        least = max(count, rank) * EPSILON * max(singular[0], 1e-300)
-        known: dict[float, tuple[Array, Array]] = {}
-        matrices = []
-        for ridge, towards in pairs:
-            if ridge not in known:
+        """See `Anomalies.maps`; variances (rank,) of the directions."""
+        rank = len(variances)
+        rows, matrices = min(len(self.root), rank), []
+        fitted: dict[tuple[float, float], tuple[Array, Array]] = {}
+        decomposed: dict[float, tuple[Array, Array, Array, Array]] = {}
+        for ridge, towards, power in tried:
+            if power not in decomposed:
+                weight = (np.maximum(variances, 1e-300) / variances[0]) ** (power / 2)
+                scaled = self.root[:rows, :rank] / weight
+                left, singular, right = np.linalg.svd(scaled, full_matrices=False)
+                decomposed[power] = left.T @ self.image[:rows, :rank], singular, right, weight
+            if (ridge, power) not in fitted:
+                image, singular, right, weight = decomposed[power]
                 inverse = np.zeros(len(singular))
+                kept = singular > max(count, rank) * EPSILON * max(singular[0], 1e-300)
                 if np.isfinite(ridge):
-                    kept = singular > least
-                    inverse[kept] = singular[kept] / (singular[kept] ** 2 + ridge * unit)
-                fitted = (right.T * inverse) @ image
-                known[ridge] = fitted, identity - (right.T * (inverse * singular)) @ right
-            fitted, left_open = known[ridge]
-            matrices.append(fitted + towards * left_open)
+                    inverse[kept] = singular[kept] / (singular[kept] ** 2 + ridge * variances[0])
+                solved = (right.T * inverse) @ image / weight[:, None]
+                known = (right.T * (inverse * singular)) @ right * weight / weight[:, None]
+                fitted[ridge, power] = solved, np.eye(rank) - known
+            solved, left_open = fitted[ridge, power]
+            matrices.append(solved + towards * left_open)
         found = np.array(matrices)
         if not self.drift:
             return found, np.zeros(found.shape[:2])

@@ -22,6 +22,7 @@ HALF_A_TURN = 0.5
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 20, 40, 80, 120, 160, 200, 250, 300, 350, 400)
 LEVELS = tuple(10.0**-digits for digits in (1, 2, 3, 4, 6, 9, 14))
 RIDGES = (0.0, 1e-18, 1e-15, 1e-13, 1e-11, 1e-8, 1e-5, 1e-3, 0.03, 1.0)
+POWERS = (0.0, 0.5)
 # What is said about a line or a period goes beyond the record: it has to gain this much, as a
 # logarithm of the squared error.
 EXTRAPOLATES = 0.1
@@ -60,6 +61,22 @@ class Size(NamedTuple):
     level: float = 0.0
 
 
+class Shrinkage(NamedTuple):
+    """A ridge regression, and what it shrinks towards.
+
+    Args:
+        ridge: relative to the variance of the leading direction; infinite for a map that is not
+            fitted at all.
+        towards: φ of the map φ · 1 that the ridge shrinks towards.
+        power: of a direction's variance, by which its share of the ridge grows: 0 shrinks weak
+            directions most.
+    """
+
+    ridge: float
+    towards: float
+    power: float = 0.0
+
+
 class Candidate(NamedTuple):
     """A member of the family.
 
@@ -67,16 +84,13 @@ class Candidate(NamedTuple):
         centre: of the states.
         drift: whether there is a constant term.
         size: of the linear map.
-        ridge: of its regression, relative to the variance of the leading direction; infinite for a
-            map that is not fitted at all.
-        towards: φ of the map φ · 1 that the ridge shrinks towards.
+        shrinkage: of its regression.
     """
 
     centre: CentreKind
     drift: bool
     size: Size
-    ridge: float
-    towards: float
+    shrinkage: Shrinkage
 
 
 def centre_kinds(

@@ -32,6 +32,8 @@ NUM_LEADS = 10
 ENOUGH_TRAJECTORIES = 4
 NUM_FOLDS = 4
 LEAST_TRAINING = 4
+# Steps that trajectories are forecast for at least, if they have as many.
+LEAST_HORIZON = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +159,9 @@ def _rolling(record: Record, groups: NDArray[np.intp]) -> list[Split]:
 
 def _folds(record: Record, groups: NDArray[np.intp]) -> list[Split]:
     """Some trajectories left out, forecast from their beginning and from points on their way."""
-    lengths = np.array([(record.groups == group).sum() for group in groups])
-    horizon = int(max(1, min(lengths.max() - 1, max(9, round(HORIZON * lengths.max())))))
     remaining, found = record.remaining(), []
+    longest = int(remaining.max())
+    horizon = max(1, min(longest, max(LEAST_HORIZON, round(HORIZON * longest))))
     place = np.arange(len(record)) - np.searchsorted(record.segments, record.segments)
     starts = (place % (horizon + 1) == 0) & (remaining >= 1)
     for fold in range(NUM_FOLDS):

@@ -17,9 +17,11 @@ from smore.training.dynamics.forced.anomalies import Anomalies, strongest_freque
 from smore.training.dynamics.forced.candidates import (
     COUNTS,
     LEVELS,
+    POWERS,
     RIDGES,
     Candidate,
     CentreKind,
+    Shrinkage,
     Size,
     shrunk_towards,
 )
@@ -84,7 +86,7 @@ class Search:
     def best(self) -> Candidate:
         """The candidate with the smallest error."""
         if not self.splits:  # too short to leave anything out: what cannot go wrong
-            return Candidate(CentreKind(), False, Size(1), np.inf, 1.0)
+            return Candidate(CentreKind(), False, Size(1), Shrinkage(np.inf, 1.0))
         scores: dict[Candidate, float] = {}
         for candidate in self._promising():
             scores[candidate] = self.score(candidate)
@@ -112,7 +114,7 @@ class Search:
         for number in range(len(self.splits)):
             anomalies = self.anomalies(number, candidate.centre)
             rank = anomalies.rank(candidate.size)
-            maps = anomalies.maps(rank, candidate.drift, [(candidate.ridge, candidate.towards)])
+            maps = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
             if decay:
                 maps = decayed(maps[0][0])[None], maps[1]
             errors.append(self._map_errors(number, candidate.centre, *maps)[0])
@@ -140,8 +142,8 @@ class Search:
         for number, split in enumerate(self.splits):
             anomalies = self.anomalies(number, candidate.centre)
             rank = anomalies.rank(candidate.size)
-            pair = [(candidate.ridge, candidate.towards)]
-            matrix, constant = (each[0] for each in anomalies.maps(rank, candidate.drift, pair))
+            maps = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
+            matrix, constant = (each[0] for each in maps)
             power = _augmented(matrix[None], constant[None], int(split.leads[0]))[0]
             rows = np.minimum(split.origins[:, None] + split.leads, len(self.record) - 1)
             state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
@@ -208,28 +210,28 @@ class Search:
             }
         found = []
         for rank in sorted(set(ranks.values())):
-            for drift, pairs in self._regressions(number, rank):
-                errors = self._errors(number, centre, drift, rank, pairs)
+            for drift, tried in self._regressions(number, rank):
+                errors = self._errors(number, centre, drift, rank, tried)
                 for size in (size for size, own in ranks.items() if own == rank):
                     found += [
-                        (Candidate(centre, drift, size, *pair), float(error))
-                        for pair, error in zip(pairs, errors, strict=True)
+                        (Candidate(centre, drift, size, each), float(error))
+                        for each, error in zip(tried, errors, strict=True)
                     ]
         return found
 
-    def _regressions(self, number: int, rank: int) -> list[tuple[bool, list[tuple[float, float]]]]:
-        """Pairs (ridge, towards), with a constant term and without."""
+    def _regressions(self, number: int, rank: int) -> list[tuple[bool, list[Shrinkage]]]:
+        """What is tried, with a constant term and without."""
         horizon = int(self.splits[number].leads[-1])
         towards = shrunk_towards(horizon)
         ends = (0.0, 1.0)
         if self.many and rank > LARGEST_SHRUNK:
-            return [(True, [(ridge, 1.0) for ridge in RIDGES])]
+            return [(True, [Shrinkage(ridge, 1.0, power) for ridge in RIDGES for power in POWERS])]
         fitted = [
-            (ridge, each)
+            Shrinkage(ridge, each)
             for each in (towards if rank <= LARGEST_SHRUNK else ends)
             for ridge in RIDGES
         ]
-        simple = [(np.inf, each) for each in towards]
+        simple = [Shrinkage(np.inf, each) for each in towards]
         return [(True, fitted + simple), (False, simple)]
 
     def _errors(
@@ -238,10 +240,10 @@ class Search:
         centre: CentreKind,
         drift: bool,
         rank: int,
-        pairs: list[tuple[float, float]],
+        tried: list[Shrinkage],
     ) -> Array:
-        """(pairs,) errors of regressions, see `_map_errors`."""
-        maps = self.anomalies(number, centre).maps(rank, drift, pairs)
+        """(tried,) errors of regressions, see `_map_errors`."""
+        maps = self.anomalies(number, centre).maps(rank, drift, tried)
         return self._map_errors(number, centre, *maps)
 
     def _map_errors(
@@ -286,13 +288,14 @@ class Search:
                 change = max(1, round(0.15 * size.number))
                 found += [Size(size.number + change), Size(max(1, size.number - change))]
         near = [candidate._replace(size=each) for each in found]
-        if 0 < candidate.ridge < np.inf:
-            near += [
-                candidate._replace(ridge=candidate.ridge * factor) for factor in (10**-0.5, 10**0.5)
+        shrinkage, changed = candidate.shrinkage, []
+        if 0 < shrinkage.ridge < np.inf:
+            changed += [
+                shrinkage._replace(ridge=shrinkage.ridge * each) for each in (10**-0.5, 10**0.5)
             ]
-        if 0 < candidate.towards < 1:
-            near += [candidate._replace(towards=candidate.towards**power) for power in (0.5, 2.0)]
-        return near
+        if 0 < shrinkage.towards < 1:
+            changed += [shrinkage._replace(towards=shrinkage.towards**each) for each in (0.5, 2.0)]
+        return near + [candidate._replace(shrinkage=each) for each in changed]
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,8 +46,8 @@ class System:
     ) -> System:
         """What a candidate is, in the coordinates of a subspace (R, p) that holds it."""
         rank = anomalies.rank(candidate.size)
-        pair = [(candidate.ridge, candidate.towards)]
-        matrix, constant = (each[0] for each in anomalies.maps(rank, candidate.drift, pair))
+        maps = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
+        matrix, constant = (each[0] for each in maps)
         if decay:
             matrix = decayed(matrix)
         directions = subspace.T @ anomalies.directions[:, :rank]
