@@ -86,7 +86,7 @@ class Settings(BaseModel):
     stabilise: Literal["auto", "always", "never"] = Field(
         "auto",
         description="linear and fast koopman: make every eigenvalue decay, if left-out "
-        "trajectories lose less than 5% by it (auto)",
+        "forecasts lose little by it, 5% (koopman) or 1% (linear, auto)",
     )
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
     integrator: Literal["rk4", "rk4-38", "exact", "strang"] | None = Field(

@@ -34,7 +34,8 @@ SAMPLED = 400
 # Patterns of the centre this close to directions that are there already bring nothing new.
 DEPENDENT = 1e-9
 # Forecasts of what was left out may lose this share of their accuracy for eigenvalues that decay.
-STABLE_COST = 0.05
+# Little, since later forecasts go further than these, and lose more.
+STABLE_COST = 0.01
 # Errors below this share of the variance are as good as none.
 NEGLIGIBLE = 1e-8
 CHUNK = 2**14
