@@ -229,6 +229,13 @@ class Trajectories:
         first = slice(num_snapshots)
         return replace(self, sequences=tuple(sequence.snapshots(first) for sequence in self))
 
+    def trailing(self, num_snapshots: int) -> Trajectories:
+        """The last `num_snapshots` snapshots of each sequence, or as many as there are."""
+        if num_snapshots < 1:
+            raise DataError(f"expected at least one trailing snapshot, got {num_snapshots}")
+        last = slice(-num_snapshots, None)
+        return replace(self, sequences=tuple(sequence.snapshots(last) for sequence in self))
+
     def cut(self, length: int) -> Trajectories:
         """Non-overlapping sequences of at most `length` snapshots, with the times they had.
 

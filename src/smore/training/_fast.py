@@ -109,9 +109,10 @@ def _train_linear(
     status: Status,
 ) -> Trained:
     """Dynamics and size first, by forecasts inside the record; then a decoder that holds them."""
-    problem = prepared.problem
     status(0, "choosing what forecasts best")
     studied = study(prepared, device)
+    prepared = prepared.ending(studied.recent)
+    problem = prepared.problem
     settings = resolve(studied.settings, problem.blocks, problem.num_channels)
     fit = DecoderFit(
         replace(prepared, settings=settings),
@@ -141,6 +142,7 @@ def _train_linear(
         findings=findings,
         divergence=fit.divergence,
         left_out=errors,
+        recent=studied.recent,
     )
 
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from smore.data import AnyBlock, Block, make_blocks
+from smore.data import AnyBlock, Block, Timeline, make_blocks
 from smore.decoder import Decoder
 from smore.runtime import one_thread
 from smore.settings import Settings
 from smore.training._defaults import sufficient_directions
 from smore.training.decoder.compression import Compressed, compress
 from smore.training.decoder.pieces import LEAST_POINTS, Piece
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
@@ -49,6 +50,7 @@ class Study:
         settings: with the choices.
         piece: the data in the chosen subspace.
         system: dynamics in its coordinates.
+        recent: snapshots, the last ones, that the model is of; None for all.
         errors: of forecasts of what was left out, in these coordinates.
         findings: numbers worth keeping.
     """
@@ -56,6 +58,7 @@ class Study:
     settings: Settings
     piece: Piece
     system: System
+    recent: int | None
     errors: LeadErrors
     findings: dict[str, float]
 
@@ -94,13 +97,20 @@ def study(prepared: Prepared, device: torch.device) -> Study:
     centres = centre_kinds(record, prepared.pace, prepared.trajectories.clock, settings.periods)
     search = Search(record, centres, settings.latent_dim)
     candidate = search.best()
-    anomalies = search.anomalies(None, candidate.centre)
-    rank = anomalies.rank(candidate.size)
+    anomalies, matrix, constant = search.fitted(None, candidate)
+    rank = len(constant)
+    recent, origin = None, compressed.mean
+    if candidate.share < 1:
+        recent = _num_recent(problem.timeline, record.times[search.rows(None, candidate.share)])
+        compressed = compressed.ending(recent)
     subspace = _subspace(anomalies, rank, settings.latent_dim, compressed)
-    subspace = _principal(subspace, coordinates)
+    subspace = _principal(subspace, compressed.coordinates.numpy())
     cost = _cost_of_decay(search, candidate)
     decay = settings.stabilise == "always" or (settings.stabilise == "auto" and cost <= STABLE_COST)
-    system = System.of(anomalies, candidate, subspace, step, decay=decay)
+    if decay:
+        matrix = decayed(matrix)
+    moved = (compressed.mean - origin).numpy()
+    system = System.within(subspace, moved, anomalies, matrix, constant, step)
     errors = _lead_errors(search, candidate, subspace, compressed, problem.num_channels)
     small = compressed.within(torch.as_tensor(subspace))
     piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
@@ -115,6 +125,7 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         "ridge": shrinkage.ridge if np.isfinite(shrinkage.ridge) else -1.0,
         "ridge_power": shrinkage.power,
         "towards": shrinkage.towards,
+        "share": candidate.share,
         "trend": float(candidate.centre.trend),
         "periods_found": float(candidate.centre.found),
         "checked_steps": float(search.splits[0].leads[-1]) if search.splits else 0.0,
@@ -123,7 +134,13 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         "cost_of_stability": cost,
         "stabilised": float(decay),
     }
-    return Study(chosen, piece, system, errors, findings)
+    return Study(chosen, piece, system, recent, errors, findings)
+
+
+def _num_recent(timeline: Timeline, times: Array) -> int:
+    """How many snapshots are as late as some rows of the record, given by their times."""
+    early = timeline.times[timeline.valid] < float(times.min()) * (1 - 1e-12) - 1e-9
+    return int((~early).sum())
 
 
 def _block(prepared: Prepared, device: torch.device) -> AnyBlock:

@@ -42,7 +42,7 @@ ENOUGH_STARTS = 2
 
 def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     """The surrogate that training ended in."""
-    prepared = replace(prepared, settings=trained.settings)
+    prepared = replace(prepared.ending(trained.recent), settings=trained.settings)
     trajectories, settings = prepared.trajectories, prepared.settings
     residual = _residual_variance(
         trained.decoder, prepared.problem.blocks, trained.latents, settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -67,6 +67,21 @@ class Prepared:
     mesh: Mesh | None
     num_points: int
     team: Team
+
+    def ending(self, num_snapshots: int | None) -> Prepared:
+        """The same of the last snapshots of every sequence, normalised as all are."""
+        if num_snapshots is None:
+            return self
+        trajectories = self.trajectories.trailing(num_snapshots)
+        problem = TrainingProblem.of(
+            trajectories,
+            self.normalization,
+            self.coordinate_map,
+            self.pace,
+            device=self.problem.blocks[0].device,
+            team=self.team,
+        )
+        return replace(self, trajectories=trajectories, problem=problem)
 
 
 def prepare(

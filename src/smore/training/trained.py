@@ -29,6 +29,7 @@ class Trained:
         divergence: why training ended early, if it did.
         findings: numbers worth keeping, such as the decoder's error beside the POD limit.
         left_out: errors on trajectories that the fit left out, if it did.
+        recent: snapshots of every sequence, the last ones, that it was trained on; None for all.
     """
 
     decoder: Decoder
@@ -41,3 +42,4 @@ class Trained:
     divergence: DivergenceError | None = None
     findings: dict[str, float] = field(default_factory=dict)
     left_out: LeftOutErrors | LeadErrors | None = None
+    recent: int | None = None

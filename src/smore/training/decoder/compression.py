@@ -89,6 +89,19 @@ class Compressed:
         values = torch.cat([factor.to(self.block.values), self.block.values[:, -1:]], dim=1)
         return replace(self.block, values=values)
 
+    def ending(self, count: int) -> Compressed:
+        """The same directions for the last `count` columns alone, about the mean of these."""
+        coordinates = self.coordinates[-count:]
+        shift = coordinates.mean(0)
+        same = torch.eye(len(shift), dtype=torch.float64)
+        moved = _changed(self.block, same, shift / self.energies.sqrt())
+        return replace(
+            self,
+            block=_stored_columns(self.block, moved, len(shift)),
+            coordinates=coordinates - shift,
+            mean=self.mean + shift,
+        )
+
     def within(self, subspace: Tensor) -> Compressed:
         """The same in a subspace (rank, p) of its directions, given by orthonormal columns.
 
@@ -97,10 +110,11 @@ class Compressed:
         coordinates, mean = self.coordinates @ subspace, self.mean @ subspace
         energies = coordinates.square().mean(0).clamp(min=1e-300)
         change = subspace * energies.sqrt() / self.energies.sqrt()[:, None]
+        changed = _changed(self.block, change, torch.zeros_like(self.energies))
         outside = self.coordinates.square().sum(1).mean() - energies.sum()
         mean_outside = self.mean_outside**2 + float(self.mean.square().sum() - mean.square().sum())
         return Compressed(
-            block=_stored_columns(self.block, _changed(self.block, change), len(energies)),
+            block=_stored_columns(self.block, changed, len(energies)),
             energies=energies,
             left_out=self.left_out + max(float(outside), 0.0),
             total_points=self.total_points,
@@ -244,11 +258,12 @@ def _factor_block(block: AnyBlock, vectors: Tensor, *, centred: bool) -> AnyBloc
     return _stored_columns(block, parts, vectors.shape[1])
 
 
-def _changed(block: AnyBlock, change: Tensor) -> Iterator[Tensor]:
-    """[F change, μ] of a block [F, μ], at some points after the others."""
+def _changed(block: AnyBlock, change: Tensor, shift: Tensor) -> Iterator[Tensor]:
+    """[F change, μ + F shift] of a block [F, μ], at some points after the others."""
     for chunk in block.chunks(max(BYTES_AT_ONCE // (8 * block.num_columns), 64)):
         columns = chunk.values.to("cpu", torch.float64)
-        yield torch.cat([columns[:, :-1] @ change, columns[:, -1:]], dim=1)
+        factor, mean = columns[:, :-1], columns[:, -1:]
+        yield torch.cat([factor @ change, mean + factor @ shift[:, None]], dim=1)
 
 
 def _stored_columns(block: AnyBlock, parts: Iterator[Tensor], kept: int) -> AnyBlock:

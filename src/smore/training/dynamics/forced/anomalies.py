@@ -150,11 +150,17 @@ def strongest_frequencies(record: Record, training: NDArray[np.bool_], count: in
     span = float(times.max() - times.min()) + record.step
     number = 4 * round(span / record.step)
     base = np.arange(1, number // 2 + 1) / (number * record.step)
-    base = base[base * span >= LEAST_TURNS]
-    if not len(base):
+    enough = base * span >= LEAST_TURNS
+    if not enough.any():
         return np.zeros(0)
-    waves = np.exp(-2j * np.pi * np.outer(base, times))
+    places = np.round((times - times.min()) / record.step).astype(int)
     none = np.zeros(2)
+
+    def strength(rest: Array) -> Array:
+        """(frequencies,) of what is not explained yet, rows put where their times are."""
+        grid = np.zeros((number, rest.shape[1]))
+        grid[places] = rest
+        return np.asarray(np.square(np.abs(np.fft.rfft(grid, axis=0)[1:])).sum(1) * enough)
 
     def explained(frequencies: list[float]) -> Array:
         functions = functions_of(times, np.array(frequencies), none)
@@ -164,7 +170,7 @@ def strongest_frequencies(record: Record, training: NDArray[np.bool_], count: in
     while len(found) < count:
         basis = explained(found)
         rest = states - basis @ (basis.T @ states)
-        found.append(float(base[(np.abs(waves @ rest) ** 2).sum(1).argmax()]))
+        found.append(float(base[strength(rest).argmax()]))
         for width in REFINED:
             for place in range(len(found)):
                 tried = found[place] + np.linspace(-width, width, 9) / span

@@ -19,13 +19,17 @@ ROWS_PER_FOUND = 5
 # Above this many turns per step a function looks like a slower one.
 HALF_A_TURN = 0.5
 
-COUNTS = (1, 2, 3, 4, 6, 8, 12, 20, 40, 80, 120, 160, 200, 250, 300, 350, 400)
+COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 30, 40, 50, 60, 80, 120, 160, 200, 250, 300, 400)
 LEVELS = tuple(10.0**-digits for digits in (1, 2, 3, 4, 6, 9, 14))
 RIDGES = (0.0, 1e-18, 1e-15, 1e-13, 1e-11, 1e-8, 1e-5, 1e-3, 0.03, 1.0)
 POWERS = (0.0, 0.5)
+# Shares of a record, its end, that are learned from: what a transient was at first says little
+# about how it goes on. From less than so many rows nothing is learned.
+SHARES = (1.0, 0.6, 0.35)
+LEAST_ROWS = 12
 # What is said about a line or a period goes beyond the record: it has to gain this much, as a
-# logarithm of the squared error.
-EXTRAPOLATES = 0.1
+# logarithm of the squared error; likewise what forgets a part of it.
+EXTRAPOLATES, FORGETS = 0.3, 0.1
 
 
 class CentreKind(NamedTuple):
@@ -44,11 +48,6 @@ class CentreKind(NamedTuple):
     @property
     def plain(self) -> bool:
         return self == CentreKind()
-
-    @property
-    def handicap(self) -> float:
-        """What it has to gain to be taken."""
-        return EXTRAPOLATES * (self.trend + (self.found > 0))
 
 
 class Size(NamedTuple):
@@ -85,12 +84,20 @@ class Candidate(NamedTuple):
         drift: whether there is a constant term.
         size: of the linear map.
         shrinkage: of its regression.
+        share: of the record, its end, that it is learned from.
     """
 
     centre: CentreKind
     drift: bool
     size: Size
     shrinkage: Shrinkage
+    share: float = 1.0
+
+    @property
+    def handicap(self) -> float:
+        """What it has to gain to be taken."""
+        extrapolates = self.centre.trend + (self.centre.found > 0)
+        return EXTRAPOLATES * extrapolates + FORGETS * (self.share < 1)
 
 
 def centre_kinds(

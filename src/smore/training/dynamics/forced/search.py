@@ -16,9 +16,11 @@ from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies, strongest_frequencies
 from smore.training.dynamics.forced.candidates import (
     COUNTS,
+    LEAST_ROWS,
     LEVELS,
     POWERS,
     RIDGES,
+    SHARES,
     Candidate,
     CentreKind,
     Shrinkage,
@@ -35,14 +37,13 @@ from smore.training.dynamics.forced.record import (
 
 # Errors below this share of the variance are round-off.
 ROUND_OFF = 1e-14
-# Splits that every candidate is tried on, and candidates that are then tried on all of them.
-FIRST_SPLITS, KEPT = 2, 100
+# Departures may grow by this factor within the horizon: what holds for faster growth inside a
+# record does not go on beyond it.
+MOST_GROWTH = 3.0
 # Other centres than a constant are for noisy records, and for small maps.
 LARGEST_ABOUT_OTHERS = 20
 # Larger maps are shrunk towards standing still or towards nothing only.
 LARGEST_SHRUNK = 24
-# Rounds in which the best few are varied a little.
-ROUNDS, VARIED = 3, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,25 +81,21 @@ class Search:
             self.sizes = [Size(count) for count in COUNTS] + [Size(level=each) for each in LEVELS]
         self.variance = float(np.square(record.states - record.states.mean(0)).sum(1).mean())
         self.many = len(np.unique(record.groups)) >= ENOUGH_TRAJECTORIES
-        self._anomalies: dict[tuple[int, CentreKind], Anomalies] = {}
-        self._targets: dict[tuple[int, CentreKind], _Target] = {}
+        self.learned = [(centre, 1.0) for centre in centres]
+        if not self.many:
+            self.learned += [
+                (each, share) for each in centres if each.plain for share in SHARES[1:]
+            ]
+        self._anomalies: dict[tuple[int | None, CentreKind, float], Anomalies] = {}
+        self._targets: dict[Anomalies, _Target] = {}
 
     def best(self) -> Candidate:
         """The candidate with the smallest error."""
         if not self.splits:  # too short to leave anything out: what cannot go wrong
             return Candidate(CentreKind(), False, Size(1), Shrinkage(np.inf, 1.0))
-        scores: dict[Candidate, float] = {}
-        for candidate in self._promising():
-            scores[candidate] = self.score(candidate)
-        for _ in range(ROUNDS):
-            tried = len(scores)
-            for candidate in sorted(scores, key=lambda each: scores[each])[:VARIED]:
-                for near in self._neighbours(candidate):
-                    if near not in scores:
-                        scores[near] = self.score(near)
-            if len(scores) == tried:
-                break
-        return min(scores, key=lambda each: scores[each])
+        scores = self._scores()
+        best = sorted(scores, key=lambda each: scores[each])
+        return next((each for each in best if not self._runs_away(each)), best[0])
 
     def score(
         self, candidate: Candidate, *, decay: bool = False, negligible: float = ROUND_OFF
@@ -112,27 +109,39 @@ class Search:
         """
         errors = []
         for number in range(len(self.splits)):
-            anomalies = self.anomalies(number, candidate.centre)
-            rank = anomalies.rank(candidate.size)
-            maps = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
+            anomalies, matrix, constant = self.fitted(number, candidate)
             if decay:
-                maps = decayed(maps[0][0])[None], maps[1]
-            errors.append(self._map_errors(number, candidate.centre, *maps)[0])
+                matrix = decayed(matrix)
+            errors.append(self._map_errors(number, anomalies, matrix[None], constant[None])[0])
         least = (negligible - ROUND_OFF) * self.variance
-        return self._mean(np.array(errors) + least, self.weights) + candidate.centre.handicap
+        return self._mean(np.array(errors) + least, self.weights) + candidate.handicap
 
-    def anomalies(self, number: int | None, centre: CentreKind) -> Anomalies:
-        """About a centre fitted to the training rows of a split; to all rows for None."""
-        key = (-1 if number is None else number, centre)
+    def rows(self, number: int | None, share: float) -> NDArray[np.bool_]:
+        """(rows,) what is learned from in a split, or of the whole record for None."""
+        training = np.ones(len(self.record), dtype=bool)
+        if number is not None:
+            training = self.splits[number].training
+        known = np.flatnonzero(training)
+        recent = np.zeros_like(training)
+        recent[known[-max(round(share * len(known)), LEAST_ROWS) :]] = True
+        return recent
+
+    def anomalies(self, number: int | None, centre: CentreKind, share: float) -> Anomalies:
+        """About a centre fitted to the rows that a split learns from; all of them for None."""
+        key = (number, centre, share)
         if key not in self._anomalies:
-            training = np.ones(len(self.record), dtype=bool)
-            if number is not None:
-                training = self.splits[number].training
-            frequencies = np.array(centre.frequencies)
+            training, frequencies = self.rows(number, share), np.array(centre.frequencies)
             if centre.found:
                 frequencies = strongest_frequencies(self.record, training, centre.found)
             self._anomalies[key] = Anomalies(self.record, training, centre, frequencies)
         return self._anomalies[key]
+
+    def fitted(self, number: int | None, candidate: Candidate) -> tuple[Anomalies, Array, Array]:
+        """What a split learns of a candidate: departures, M (rank, rank) and c of b ↦ b M + c."""
+        anomalies = self.anomalies(number, candidate.centre, candidate.share)
+        rank = anomalies.rank(candidate.size)
+        matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
+        return anomalies, matrices[0], constants[0]
 
     def left_out(self, candidate: Candidate) -> LeftOutForecasts:
         """What the candidate gets wrong at every lead of every split."""
@@ -140,10 +149,8 @@ class Search:
             return self._standing_still()
         found = []
         for number, split in enumerate(self.splits):
-            anomalies = self.anomalies(number, candidate.centre)
-            rank = anomalies.rank(candidate.size)
-            maps = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
-            matrix, constant = (each[0] for each in maps)
+            anomalies, matrix, constant = self.fitted(number, candidate)
+            rank = len(constant)
             power = _augmented(matrix[None], constant[None], int(split.leads[0]))[0]
             rows = np.minimum(split.origins[:, None] + split.leads, len(self.record) - 1)
             state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
@@ -173,32 +180,37 @@ class Search:
         """Mean square outside `count` directions: of left-out rows beyond that of training rows."""
         more = []
         for number, split in enumerate(self.splits):
-            anomalies = self.anomalies(number, candidate.centre)
+            anomalies = self.fitted(number, candidate)[0]
             basis = anomalies.directions[:, :count]
             missed = anomalies.departures - anomalies.departures @ basis @ basis.T
-            squared = np.square(missed).sum(1)
-            more.append(squared[~split.training].mean() - squared[split.training].mean())
+            squared, known = np.square(missed).sum(1), self.rows(number, candidate.share)
+            more.append(squared[~split.training].mean() - squared[known].mean())
         return max(float(np.mean(more)), 0.0) if more else 0.0
 
-    def _promising(self) -> list[Candidate]:
-        """The best on the splits that count most."""
-        first = list(range(len(self.splits)))[-FIRST_SPLITS:]
-        found: list[tuple[float, Candidate]] = []
-        for centre in self.centres:
-            table: dict[Candidate, list[float]] = {}
-            for number in first:
-                for candidate, error in self._tried(number, centre):
+    def _scores(self) -> dict[Candidate, float]:
+        """Of every candidate that all splits are long enough for."""
+        table: dict[Candidate, list[float]] = {}
+        for number in range(len(self.splits)):
+            for centre, share in self.learned:
+                for candidate, error in self._tried(number, centre, share):
                     table.setdefault(candidate, []).append(error)
-            for candidate, errors in table.items():
-                if len(errors) == len(first):
-                    mean = self._mean(np.array(errors), self.weights[first])
-                    found.append((mean + centre.handicap, candidate))
-        found.sort(key=lambda pair: pair[0])
-        return [candidate for _, candidate in found[:KEPT]]
+        return {
+            candidate: self._mean(np.array(errors), self.weights) + candidate.handicap
+            for candidate, errors in table.items()
+            if len(errors) == len(self.splits)
+        }
 
-    def _tried(self, number: int, centre: CentreKind) -> list[tuple[Candidate, float]]:
+    def _runs_away(self, candidate: Candidate) -> bool:
+        """Whether departures grow by more than MOST_GROWTH within the horizon."""
+        _, matrix, _ = self.fitted(None, candidate)
+        horizon = int(self.splits[-1].leads[-1])
+        return float(np.abs(np.linalg.eigvals(matrix)).max()) > MOST_GROWTH ** (1 / horizon)
+
+    def _tried(
+        self, number: int, centre: CentreKind, share: float
+    ) -> list[tuple[Candidate, float]]:
         """Every candidate about one centre, with its error on one split."""
-        anomalies = self.anomalies(number, centre)
+        anomalies = self.anomalies(number, centre, share)
         most = anomalies.directions.shape[1]
         ranks = {size: anomalies.rank(size) for size in self.sizes}
         if len(self.sizes) > 1:
@@ -211,10 +223,10 @@ class Search:
         found = []
         for rank in sorted(set(ranks.values())):
             for drift, tried in self._regressions(number, rank):
-                errors = self._errors(number, centre, drift, rank, tried)
+                errors = self._map_errors(number, anomalies, *anomalies.maps(rank, drift, tried))
                 for size in (size for size, own in ranks.items() if own == rank):
                     found += [
-                        (Candidate(centre, drift, size, each), float(error))
+                        (Candidate(centre, drift, size, each, share), float(error))
                         for each, error in zip(tried, errors, strict=True)
                     ]
         return found
@@ -234,23 +246,11 @@ class Search:
         simple = [Shrinkage(np.inf, each) for each in towards]
         return [(True, fitted + simple), (False, simple)]
 
-    def _errors(
-        self,
-        number: int,
-        centre: CentreKind,
-        drift: bool,
-        rank: int,
-        tried: list[Shrinkage],
-    ) -> Array:
-        """(tried,) errors of regressions, see `_map_errors`."""
-        maps = self.anomalies(number, centre).maps(rank, drift, tried)
-        return self._map_errors(number, centre, *maps)
-
     def _map_errors(
-        self, number: int, centre: CentreKind, matrices: Array, constants: Array
+        self, number: int, anomalies: Anomalies, matrices: Array, constants: Array
     ) -> Array:
         """(maps,) mean squared errors of whole states over the forecasts of a split."""
-        target, (count, rank) = self._target(number, centre), constants.shape
+        target, (count, rank) = self._target(number, anomalies), constants.shape
         leads = self.splits[number].leads
         with np.errstate(over="ignore", invalid="ignore"):
             power = _augmented(matrices, constants, int(leads[0]))
@@ -264,38 +264,17 @@ class Search:
         total = np.where(np.isfinite(total), total, np.inf)
         return (total + target.outside[rank - 1]) / target.known.sum()
 
-    def _target(self, number: int, centre: CentreKind) -> _Target:
-        key = (number, centre)
-        if key not in self._targets:
-            self._targets[key] = _Target.of(
-                self.splits[number], self.anomalies(number, centre), len(self.record)
-            )
-        return self._targets[key]
+    def _target(self, number: int, anomalies: Anomalies) -> _Target:
+        if anomalies not in self._targets:
+            split, length = self.splits[number], len(self.record)
+            self._targets[anomalies] = _Target.of(split, anomalies, length)
+        return self._targets[anomalies]
 
     def _mean(self, errors: Array, weights: Array) -> float:
         errors = errors + ROUND_OFF * self.variance
         if self.many:  # trajectories are samples of one thing: their errors are averaged
             return float(np.log(errors.mean()))
         return float((np.log(errors) * weights).sum() / weights.sum())
-
-    def _neighbours(self, candidate: Candidate) -> list[Candidate]:
-        """A little larger and smaller, with a little more and less ridge."""
-        size, found = candidate.size, []
-        if len(self.sizes) > 1:
-            if size.number is None:
-                found += [Size(level=size.level * factor) for factor in (10**-0.5, 10**0.5)]
-            else:
-                change = max(1, round(0.15 * size.number))
-                found += [Size(size.number + change), Size(max(1, size.number - change))]
-        near = [candidate._replace(size=each) for each in found]
-        shrinkage, changed = candidate.shrinkage, []
-        if 0 < shrinkage.ridge < np.inf:
-            changed += [
-                shrinkage._replace(ridge=shrinkage.ridge * each) for each in (10**-0.5, 10**0.5)
-            ]
-        if 0 < shrinkage.towards < 1:
-            changed += [shrinkage._replace(towards=shrinkage.towards**each) for each in (0.5, 2.0)]
-        return near + [candidate._replace(shrinkage=each) for each in changed]
 
 
 @dataclass(frozen=True, eq=False)

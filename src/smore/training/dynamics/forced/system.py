@@ -8,9 +8,7 @@ import numpy as np
 import torch
 
 from smore.dynamics import ForcedLinear
-from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies, Centre
-from smore.training.dynamics.forced.candidates import Candidate
 from smore.training.dynamics.forced.record import Array
 from smore.training.dynamics.linear import real_generator
 
@@ -35,23 +33,29 @@ class System:
     step: float
 
     @classmethod
-    def of(
+    def within(
         cls,
-        anomalies: Anomalies,
-        candidate: Candidate,
         subspace: Array,
+        origin: Array,
+        anomalies: Anomalies,
+        matrix: Array,
+        constant: Array,
         step: float,
-        *,
-        decay: bool,
     ) -> System:
-        """What a candidate is, in the coordinates of a subspace (R, p) that holds it."""
-        rank = anomalies.rank(candidate.size)
-        maps = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
-        matrix, constant = (each[0] for each in maps)
-        if decay:
-            matrix = decayed(matrix)
-        directions = subspace.T @ anomalies.directions[:, :rank]
-        centre = replace(anomalies.centre, weights=anomalies.centre.weights @ subspace)
+        """The map b ↦ b M + c of departures, in coordinates of a subspace (R, p) of the states.
+
+        Args:
+            subspace: orthonormal columns.
+            origin: (R,) the state that has coordinates 0.
+            anomalies: the departures.
+            matrix: M (rank, rank), along their leading directions.
+            constant: c (rank,).
+            step: model time.
+        """
+        directions = subspace.T @ anomalies.directions[:, : len(constant)]
+        weights = anomalies.centre.weights.copy()
+        weights[0] -= origin
+        centre = replace(anomalies.centre, weights=weights @ subspace)
         system = cls(directions @ matrix.T @ directions.T, directions @ constant, centre, step)
         return system._about_its_fixed_point()
 
