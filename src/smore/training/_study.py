@@ -23,8 +23,13 @@ from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
-from smore.training.dynamics.forced.record import Array, Record
-from smore.training.dynamics.forced.search import Search
+from smore.training.dynamics.forced.record import (
+    Array,
+    Record,
+    checking_splits,
+    choosing_splits,
+)
+from smore.training.dynamics.forced.search import LeftOutForecasts, Search
 from smore.training.dynamics.forced.system import System
 from smore.training.preparing import Prepared
 
@@ -95,7 +100,7 @@ def study(prepared: Prepared, device: torch.device) -> Study:
     step = float(problem.timeline.steps[problem.timeline.valid[:, 1:]].median())
     record = Record.of(coordinates, problem.timeline, groups, step)
     centres = centre_kinds(record, prepared.pace, prepared.trajectories.clock, settings.periods)
-    search = Search(record, centres, settings.latent_dim)
+    search = Search(record, choosing_splits(record), centres, settings.latent_dim)
     candidate = search.best()
     anomalies, matrix, constant = search.fitted(None, candidate)
     rank = len(constant)
@@ -111,7 +116,10 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         matrix = decayed(matrix)
     moved = (compressed.mean - origin).numpy()
     system = System.within(subspace, moved, anomalies, matrix, constant, step)
-    errors = _lead_errors(search, candidate, subspace, compressed, problem.num_channels)
+    checks = Search(record, checking_splits(record), centres, settings.latent_dim)
+    forecasts = checks.left_out(candidate, decay=decay)
+    excess = checks.missed_more(candidate, subspace.shape[1]) / compressed.total_points
+    errors = _lead_errors(forecasts, subspace, compressed, problem.num_channels, excess, step)
     small = compressed.within(torch.as_tensor(subspace))
     piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
     frequencies, shrinkage = anomalies.centre.frequencies, candidate.shrinkage
@@ -128,8 +136,8 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         "share": candidate.share,
         "trend": float(candidate.centre.trend),
         "periods_found": float(candidate.centre.found),
-        "checked_steps": float(search.splits[0].leads[-1]) if search.splits else 0.0,
-        "stretches": float(len(search.splits)),
+        "checked_steps": float(forecasts.leads[-1]) if checks.splits else 0.0,
+        "stretches": float(len(checks.splits)),
         "stretches_unlike": errors.unlike,
         "cost_of_stability": cost,
         "stabilised": float(decay),
@@ -198,26 +206,19 @@ def _cost_of_decay(search: Search, candidate: Candidate) -> float:
 
 
 def _lead_errors(
-    search: Search,
-    candidate: Candidate,
+    forecasts: LeftOutForecasts,
     subspace: Array,
     compressed: Compressed,
     num_channels: int,
+    excess: float,
+    step: float,
 ) -> LeadErrors:
-    """Errors of forecasts inside the record; without any, those of standing still."""
-    forecasts = search.left_out(candidate)
+    """Errors of forecasts inside the record, at some points of its mesh."""
     rows = torch.linspace(0, compressed.block.num_points - 1, SAMPLED).round().long().unique()
     values = compressed.block.at(rows).values[:, :-1].to("cpu", torch.float64)
     sample = (values / compressed.energies.sqrt()).numpy()
     states = compressed.coordinates.numpy()
     missed = states - states @ subspace @ subspace.T
     outside = np.square(missed @ sample.T).mean(0) + compressed.rest
-    excess = search.missed_more(candidate, subspace.shape[1]) / compressed.total_points
-    return lead_errors(
-        forecasts,
-        subspace,
-        sample,
-        outside,
-        torch.full((num_channels,), excess, dtype=torch.float64),
-        search.record.step,
-    )
+    more = torch.full((num_channels,), excess, dtype=torch.float64)
+    return lead_errors(forecasts, subspace, sample, outside, more, step)

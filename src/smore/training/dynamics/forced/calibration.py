@@ -75,23 +75,22 @@ def lead_errors(
     sizes = np.array([np.nanmean(np.square(each).sum(2), axis=0) for each in inside])
     sizes = np.maximum(sizes, 1e-300)
     pattern = np.zeros((subspace.shape[1],) * 2)
-    for errors, size, weight in zip(inside, sizes, forecasts.weights, strict=True):
+    for errors, size in zip(inside, sizes, strict=True):
         standard = (errors / np.sqrt(size)[:, None]).reshape(-1, errors.shape[2])
         standard = standard[np.isfinite(standard).all(1)]
-        pattern += weight * standard.T @ standard / max(len(standard), 1)
+        pattern += standard.T @ standard / max(len(standard), 1)
     pattern /= max(np.trace(pattern), 1e-300)
     pattern = SEEN * pattern + (1 - SEEN) * np.eye(len(pattern)) / len(pattern)
-    level = _level(sizes)
     decoded = sample @ subspace
     varies = np.einsum("xp,pq,xq->x", decoded, pattern, decoded)
-    ratios, weights = [], []
-    for errors, size, weight in zip(forecasts.errors, sizes, forecasts.weights, strict=True):
-        found = np.abs(errors @ sample.T)
-        found = found / np.sqrt(size[:, None] * varies + outside + 1e-300)
-        found = found[np.isfinite(found)]
-        ratios.append(found)
-        weights.append(np.full(len(found), weight / max(len(found), 1)))
-    growth = max(_quantile(np.concatenate(ratios), np.concatenate(weights)) / WIDTH, 0.1) * MARGIN
+    ratios = []
+    for errors, size in zip(forecasts.errors, sizes, strict=True):
+        expected = np.sqrt(size[:, None] * varies + outside + 1e-300)
+        ratios.append(np.nanquantile(np.abs(errors @ sample.T) / expected, 0.9))
+    growth = max(float(np.mean(ratios)) / WIDTH, 0.1) * MARGIN
+    # The median of stretches: one in which all went wrong, or nothing, does not say much. Errors
+    # do not shrink with lead time.
+    level = np.maximum.accumulate(np.exp(np.median(np.log(sizes), axis=0)))
     total = sizes.mean(1)
     return LeadErrors(
         np.concatenate([[0.0], forecasts.leads * step]),
@@ -100,23 +99,3 @@ def lead_errors(
         excess,
         float(total.max() / total.min()),
     )
-
-
-def _level(sizes: Array) -> Array:
-    """(leads,) the size of errors to expect, from those (stretches, leads) that were seen.
-
-    The last stretch starts from a record nearly as long as the whole; those before it are more.
-    """
-    level = sizes[-1]
-    if len(sizes) > 2:
-        level = np.maximum(np.exp(np.log(sizes[-3:-1]).mean(0)), level)
-    elif len(sizes) == 2:
-        level = sizes.max(0)
-    return np.maximum.accumulate(level)  # errors do not shrink with lead time
-
-
-def _quantile(values: Array, weights: Array) -> float:
-    """The 90% quantile of weighted values."""
-    order = np.argsort(values)
-    share = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(share, 0.9)), len(values) - 1)])

@@ -23,6 +23,9 @@ LONGEST_GAP = 3.5
 # much each forecast counts: the last cuts are most like the forecasts to come.
 CUTS = (0.45, 0.57, 0.68, 0.8)
 CUT_WEIGHTS = (1.0, 1.0, 2.0, 2.0)
+# The same for error bars: forecasts from all of these can start as long after the end of the
+# training rows as forecasts of a finished model do.
+CHECKED_CUTS = (0.45, 0.52, 0.59, 0.66)
 # Forecasts from each cut, and the share of the record that they reach ahead.
 NUM_ORIGINS = 6
 HORIZON = 1 / 6
@@ -128,21 +131,31 @@ class Split:
         return cls(training, origins, leads, known, weight)
 
 
-def splits(record: Record) -> list[Split]:
+def choosing_splits(record: Record) -> list[Split]:
     """By rolling origins in one or few trajectories, by leaving out trajectories if many."""
     groups = np.unique(record.groups)
     if len(groups) >= ENOUGH_TRAJECTORIES:
         return _folds(record, groups)
-    return _rolling(record, groups)
+    return _rolling(record, groups, CUTS, CUT_WEIGHTS)
 
 
-def _rolling(record: Record, groups: NDArray[np.intp]) -> list[Split]:
+def checking_splits(record: Record) -> list[Split]:
+    """Likewise, for error bars."""
+    groups = np.unique(record.groups)
+    if len(groups) >= ENOUGH_TRAJECTORIES:
+        return _folds(record, groups)
+    return _rolling(record, groups, CHECKED_CUTS, (1.0,) * len(CHECKED_CUTS))
+
+
+def _rolling(
+    record: Record, groups: NDArray[np.intp], cuts: tuple[float, ...], weights: tuple[float, ...]
+) -> list[Split]:
     """What came before some time, and forecasts from then on."""
     lengths = [int((record.groups == group).sum()) for group in groups]
     horizon = max(2, round(HORIZON * max(lengths)))
     remaining, found = record.remaining(), []
     position = np.concatenate([np.arange(length) / length for length in lengths])
-    for cut, weight in zip(CUTS, CUT_WEIGHTS, strict=True):
+    for cut, weight in zip(cuts, weights, strict=True):
         training = position < cut
         possible = np.flatnonzero(~training & (remaining >= horizon))
         if not len(possible):

@@ -32,7 +32,6 @@ from smore.training.dynamics.forced.record import (
     Array,
     Record,
     Split,
-    splits,
 )
 
 # Errors below this share of the variance are round-off.
@@ -53,12 +52,10 @@ class LeftOutForecasts:
     Args:
         leads: (leads,) numbers of steps.
         errors: for every split (forecasts, leads, R), NaN where the truth is not known.
-        weights: of the splits.
     """
 
     leads: NDArray[np.intp]
     errors: tuple[Array, ...]
-    weights: Array
 
 
 class Search:
@@ -66,15 +63,19 @@ class Search:
 
     Args:
         record: the training states.
+        splits: what is forecast.
         centres: kinds that are tried.
         latent_dim: the number of directions, if the user said so.
     """
 
     def __init__(
-        self, record: Record, centres: list[CentreKind], latent_dim: int | None = None
+        self,
+        record: Record,
+        splits: list[Split],
+        centres: list[CentreKind],
+        latent_dim: int | None = None,
     ) -> None:
-        self.record, self.centres = record, centres
-        self.splits = splits(record)
+        self.record, self.splits, self.centres = record, splits, centres
         self.weights = np.array([split.weight for split in self.splits])
         self.sizes = [Size(latent_dim)]
         if latent_dim is None:
@@ -143,14 +144,14 @@ class Search:
         matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
         return anomalies, matrices[0], constants[0]
 
-    def left_out(self, candidate: Candidate) -> LeftOutForecasts:
-        """What the candidate gets wrong at every lead of every split."""
+    def left_out(self, candidate: Candidate, *, decay: bool) -> LeftOutForecasts:
+        """What the candidate gets wrong at every lead of every split; `decay` as for `score`."""
         if not self.splits:
             return self._standing_still()
         found = []
         for number, split in enumerate(self.splits):
             anomalies, matrix, constant = self.fitted(number, candidate)
-            rank = len(constant)
+            matrix, rank = decayed(matrix) if decay else matrix, len(constant)
             power = _augmented(matrix[None], constant[None], int(split.leads[0]))[0]
             rows = np.minimum(split.origins[:, None] + split.leads, len(self.record) - 1)
             state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
@@ -164,7 +165,7 @@ class Search:
         somewhere = [np.asarray(split.known.any(0))[:count] for split in self.splits]
         count = max(int(np.all(somewhere, axis=0).sum()), 1)  # leads that every split knows
         errors = tuple(each[:, :count] for each in found)
-        return LeftOutForecasts(self.splits[0].leads[:count], errors, self.weights)
+        return LeftOutForecasts(self.splits[0].leads[:count], errors)
 
     def _standing_still(self) -> LeftOutForecasts:
         """How far states move in so many steps, for records too short for anything else."""
@@ -174,7 +175,7 @@ class Search:
         for origin, remaining in enumerate(self.record.remaining()):
             ahead = states[origin + 1 : origin + 1 + remaining]
             errors[origin, :remaining] = states[origin] - ahead
-        return LeftOutForecasts(leads, (errors,), np.ones(1))
+        return LeftOutForecasts(leads, (errors,))
 
     def missed_more(self, candidate: Candidate, count: int) -> float:
         """Mean square outside `count` directions: of left-out rows beyond that of training rows."""
