@@ -23,6 +23,8 @@ from smore.surrogate.surrogate import Surrogate
 UNLIKE = 10.0
 # Stretches of a record that are enough to tell, and turns of a period.
 FEW_STRETCHES, FEW_CYCLES = 3, 4
+# Forecasts that reach this much further than those that were checked are as good as checked.
+LITTLE_FURTHER = 1.2
 
 
 def forecast_dataset(
@@ -88,7 +90,9 @@ def _warn_unlike(
         reasons.append("the training record is too short for forecasts inside it")
     if periods and cycles < FEW_CYCLES:
         reasons.append(f"it holds {cycles:.2g} turns of the slowest period only")
-    if times[1] - times[0] > (1 + 1e-6) * float(error.leads[-1]):
+    if findings.get("share", 1.0) < 1:
+        reasons.append("the record changes its ways, so that only its end was learned from")
+    if times[1] - times[0] > LITTLE_FURTHER * float(error.leads[-1]):
         checked = float(error.leads[-1]) / description.step
         reasons.append(f"forecasts were checked up to {checked:.0f} steps ahead")
     if reasons:
