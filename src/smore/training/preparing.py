@@ -28,6 +28,7 @@ from smore.runtime import ALONE, Team
 from smore.settings import DynamicsKind, Settings
 from smore.training._defaults import median_step, resolve
 from smore.training._memory import require_memory
+from smore.training._nonlinearity import asks_for_quadratic
 from smore.training.leaving_out.forecast_error import ForecastError
 from smore.training.problem import TrainingProblem
 
@@ -117,6 +118,7 @@ def prepare(
             trajectories.clock,
         )
         require_snapshots(select_on, 2)
+    asked = settings.dynamics
     settings = settings.replace(dynamics=_dynamics(trajectories, settings))
     mesh, num_points = _shared_mesh(trajectories), _most_points(trajectories)
     coordinate_map = fit_coordinate_map(trajectories)
@@ -134,6 +136,9 @@ def prepare(
     problem = TrainingProblem.of(
         trajectories, normalization, coordinate_map, pace, device=device, team=team
     )
+    open_kind = asked == "auto" and settings.dynamics == "linear" and settings.periods is None
+    if open_kind and team.size == 1 and asks_for_quadratic(problem, trajectories.groups):
+        return prepare(trajectories, None, settings.replace(dynamics="lrlq"), device)
     settings = settings.replace(time_scale=pace.scale)
     if settings.dynamics != "linear":  # whose sizes are chosen with it
         settings = resolve(settings, problem.blocks, problem.num_channels)
@@ -194,7 +199,10 @@ def _windows(trajectories: Trajectories, settings: Settings) -> Trajectories:
 
 
 def _dynamics(trajectories: Trajectories, settings: Settings) -> DynamicsKind:
-    """Those of the settings; for "auto" linear about a centre, where these have a closed form."""
+    """Those of the settings; for "auto" linear about a centre, where these have a closed form.
+
+    What is found to ask for more gets it later, see `asks_for_quadratic`.
+    """
     several = settings.latents == "shared" and trajectories.num_channels > 1
     closed = len(trajectories.meshes) == 1 and not has_moving_gaps(trajectories) and not several
     if settings.dynamics == "linear" and not closed:

@@ -1,0 +1,109 @@
+"""Whether trajectories ask for quadratic dynamics, judged on some of their points.
+
+Maps over a step are fitted to some trajectories, linear ones and quadratic ones of several sizes,
+and forecast the others. What a linear map cannot say shows there, long before anything is trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from smore.runtime import one_thread
+from smore.training.dynamics.forced.record import ENOUGH_TRAJECTORIES, Array
+from smore.training.problem import TrainingProblem
+
+# Values of a snapshot that are enough to tell.
+MOST_VALUES = 1024
+LINEAR_SIZES, QUADRATIC_SIZES = (4, 8, 16, 32, 64, 128), (4, 8, 16, 32)
+RIDGES = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+# One trajectory in so many is forecast, so many steps ahead.
+FOLD, HORIZON = 4, 9
+# Quadratic dynamics take minutes where linear ones take seconds: their error has to be smaller by
+# this factor.
+WORTHWHILE = 2.0
+
+
+def asks_for_quadratic(problem: TrainingProblem, groups: tuple[int, ...]) -> bool:
+    """Whether quadratic maps forecast left-out trajectories so much better than linear ones.
+
+    Args:
+        problem: snapshots on one mesh, without gaps that move.
+        groups: which trajectory each sequence is of.
+    """
+    if len(set(groups)) < ENOUGH_TRAJECTORIES or not problem.timeline.uniform:
+        return False
+    linear, quadratic = errors_of_kinds(_states(problem), np.array(groups))
+    return bool(WORTHWHILE * quadratic < linear)
+
+
+@one_thread()
+def errors_of_kinds(states: Array, groups: np.ndarray) -> tuple[float, float]:
+    """Least mean squared errors of left-out forecasts by linear and by quadratic maps.
+
+    Args:
+        states: (sequences, times, values) about their mean.
+        groups: (sequences,) which trajectory each is of.
+    """
+    out = np.isin(groups, np.unique(groups)[::FOLD])
+    flat = states[~out].reshape(-1, states.shape[2])
+    directions = np.linalg.svd(flat, full_matrices=False)[2]
+    known, missing = states[~out] @ directions.T, states[out] @ directions.T
+    # In units in which the leading direction is of order one, so are its squares.
+    unit = np.sqrt(np.square(known[..., 0]).mean())
+    known, missing = known / unit, missing / unit
+    kinds = ((False, LINEAR_SIZES), (True, QUADRATIC_SIZES))
+    linear, quadratic = (
+        min(
+            error
+            for size in sizes
+            if size == sizes[0] or size <= known.shape[2]
+            for error in _errors(known, missing, min(size, known.shape[2]), quadratic=quadratic)
+        )
+        for quadratic, sizes in kinds
+    )
+    return linear, quadratic
+
+
+def _errors(known: Array, missing: Array, size: int, *, quadratic: bool) -> Iterator[float]:
+    """Mean squared errors of whole states, for every ridge."""
+    before, after = (
+        known[:, part, :size].reshape(-1, size) for part in (slice(None, -1), slice(1, None))
+    )
+    features = _features(before, quadratic)
+    middle, spread = features.mean(0), features.std(0) + 1e-300
+    left, singular, right = np.linalg.svd((features - middle) / spread, full_matrices=False)
+    image = left.T @ (after - after.mean(0))
+    steps = min(HORIZON, missing.shape[1] - 1)
+    beyond = np.square(missing[:, 1 : steps + 1, size:]).sum(2).mean()
+    for ridge in RIDGES:
+        inverse = singular / (singular**2 + ridge * len(before) + 1e-24 * singular[0] ** 2)
+        step = (right.T * inverse) @ image / spread[:, None]
+        constant, state, total = after.mean(0) - middle @ step, missing[:, 0, :size], 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            for number in range(1, steps + 1):
+                state = _features(state, quadratic) @ step + constant
+                total += np.square(state - missing[:, number, :size]).sum(1).mean() / steps
+        yield float(total + beyond) if np.isfinite(total) else np.inf
+
+
+def _features(states: Array, quadratic: bool) -> Array:
+    """(n, size) states, with all products of two of their coordinates."""
+    if not quadratic:
+        return states
+    first, second = np.triu_indices(states.shape[1])
+    return np.column_stack([states, states[:, first] * states[:, second]])
+
+
+@torch.no_grad()
+def _states(problem: TrainingProblem) -> Array:
+    """(sequences, times, values) of an even choice of sequences and values, about their mean."""
+    (block,) = problem.blocks
+    block = block.stacked() if problem.num_channels > 1 else block
+    length = int(problem.timeline.valid.sum(1).min())
+    rows = torch.linspace(0, block.num_points - 1, MOST_VALUES).round().long().unique()
+    table = block.team.gather(block.at(rows).values.to("cpu", torch.float64)).T
+    states = problem.timeline.gather(table)[:, :length].numpy()
+    return np.asarray(states - states.mean((0, 1)))
