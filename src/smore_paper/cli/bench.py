@@ -17,6 +17,7 @@ from smore_paper.benches.bounds import check_masks, check_systems
 from smore_paper.benches.calibration import VISIBLE as CALIBRATED
 from smore_paper.benches.calibration import coverages
 from smore_paper.benches.certificates import CASES, check_certificates
+from smore_paper.benches.defaults import bench_defaults
 from smore_paper.benches.epoch import bench_epoch
 from smore_paper.benches.inference import bench_inference
 from smore_paper.benches.meshes import study_meshes
@@ -25,6 +26,7 @@ from smore_paper.benches.steps import study_steps
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
 from smore_paper.cli.bench_scale import memory, reading, scaling
 from smore_paper.cli.generate import load_benchmark
+from smore_paper.datasets import BENCHMARKS
 from smore_paper.presets import from_preset, preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
@@ -156,6 +158,37 @@ def recipes(
             "time_to_paper_seconds",
             "peak_megabytes",
             "ratio_to_pod_limit",
+        ],
+    )
+
+
+@app.command("defaults")
+def defaults(
+    names: Annotated[
+        list[str] | None, typer.Option("--dataset", help="Benchmarks; by default all three.")
+    ] = None,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Fit the benchmarks with default settings, beside POD + DMD and operator inference."""
+    names = names or list(BENCHMARKS)
+    for name in names:
+        load_benchmark(name)  # simulated before the clock starts
+    tell_all(
+        kept(bench_defaults(names), results),
+        as_json,
+        "Default settings beside references (full-window mean squared errors)",
+        ["dataset", "model", "dynamics", "in", "extra", "full", "ratio", "numbers", "seconds"],
+        [
+            "dataset",
+            "model",
+            "dynamics",
+            "in_horizon_mse",
+            "extrapolation_mse",
+            "full_mse",
+            "ratio",
+            "parameters",
+            "seconds",
         ],
     )
 

@@ -333,6 +333,21 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
     baseline.fit(
         given, seed=run.seed, seconds=seconds, epochs=epochs, select_on=selects, progress=True
     )
+    evaluation, forecast = evaluate_baseline(baseline, train, test)
+    return Trained(
+        evaluation,
+        forecast[0, snapshot_index(test) - 1],
+        baseline.num_parameters,
+        baseline.epochs_run,
+        baseline.seconds,
+        baseline.device,
+    )
+
+
+def evaluate_baseline(
+    baseline: Baseline, train: Trajectories, test: Trajectories
+) -> tuple[Evaluation, NDArray[np.float32]]:
+    """Scores of forecasts from first snapshots, and the forecasts."""
     num_steps = max(sequence.num_snapshots for sequence in test) - 1
     forecast = baseline.forecast(test, num_steps)
     evaluation = evaluate_fields(
@@ -342,14 +357,7 @@ def _baseline(run: Run, train: Trajectories, test: Trajectories, limits: Limits)
         training_variance=channel_moments(train)[1] ** 2,
         horizon=HORIZON,
     )
-    return Trained(
-        evaluation,
-        forecast[0, snapshot_index(test) - 1],
-        baseline.num_parameters,
-        baseline.epochs_run,
-        baseline.seconds,
-        baseline.device,
-    )
+    return evaluation, forecast
 
 
 def make_baseline(dataset: str, model: str) -> Baseline:
