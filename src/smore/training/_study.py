@@ -19,10 +19,10 @@ from smore.settings import Settings
 from smore.training._defaults import sufficient_directions
 from smore.training.decoder.compression import Compressed, compress
 from smore.training.decoder.pieces import LEAST_POINTS, Piece
-from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
+from smore.training.dynamics.forced.decay import decayed
 from smore.training.dynamics.forced.record import (
     Array,
     Record,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies, strongest_frequencies
 from smore.training.dynamics.forced.candidates import (
     COUNTS,
@@ -27,6 +26,7 @@ from smore.training.dynamics.forced.candidates import (
     Size,
     shrunk_towards,
 )
+from smore.training.dynamics.forced.decay import decayed
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
     Array,
