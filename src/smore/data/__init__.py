@@ -24,12 +24,13 @@ from smore.data.reading.files import (
     CSV_SUFFIX,
     NETCDF_SUFFIXES,
     ZARR_SUFFIX,
-    fields_bytes,
     open_dataset,
     require_data_format,
     save_dataset,
 )
+from smore.data.reading.opening import all_fields_bytes
 from smore.data.reading.places import ANGLE_NAMES
+from smore.data.reading.record import Reading
 from smore.data.reading.tables import read_observations, read_points
 from smore.data.reading.writing import numbered_fields
 from smore.data.sequence import Sequence
@@ -61,6 +62,7 @@ __all__ = [
     "Moments",
     "Normalization",
     "Pace",
+    "Reading",
     "Sequence",
     "Space",
     "SphereMap",
@@ -69,10 +71,10 @@ __all__ = [
     "Timeline",
     "Trajectories",
     "align",
+    "all_fields_bytes",
     "calendar_of",
     "channel_moments",
     "days_of_year",
-    "fields_bytes",
     "file_fields",
     "fingerprint",
     "fit_coordinate_map",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from smore.data.mesh import shared_meshes
 from smore.data.quadrature import scattered_mesh
-from smore.data.reading._layout import SEQUENCE, TIME_NAMES
+from smore.data.reading._layout import SEQUENCE
 from smore.data.reading.places import ANGLE_NAMES
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Space
@@ -35,6 +35,7 @@ from smore.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
+TIME_NAMES = ("time", "t")
 TIME = TIME_NAMES[0]
 
 _SEPARATORS = ("\t", ";", ",")
