@@ -152,10 +152,8 @@ def _instants(
     if not candidates:
         return None
     best = min(rank for rank, _ in candidates)
-    index_is_bare = best == 1 and role_of(time, dataset[time]).firm is False
-    firm = [name for rank, name in candidates if rank == 2]
-    if index_is_bare and firm and not dataset[time].attrs.get("units"):
-        best = 2  # time = 0, 1, 2, .. beside dates
+    if best == 1 and any(rank == 2 for rank, _ in candidates) and _says_little(dataset, str(time)):
+        best = 2
     chosen = [name for rank, name in candidates if rank == best]
     if any(not dataset[name].equals(dataset[chosen[0]].rename(name)) for name in chosen[1:]):
         raise DataError(
@@ -163,6 +161,12 @@ def _instants(
             f"{chosen[0]}=time"
         )
     return chosen[0]
+
+
+def _says_little(dataset: xr.Dataset, time: str) -> bool:
+    """Whether an index only counts (0, 1, 2, ..), or tells lead times rather than times."""
+    verdict = role_of(time, dataset[time])
+    return verdict.role == "other time" or not (verdict.firm or dataset[time].attrs.get("units"))
 
 
 def _two(dataset: xr.Dataset, dims: list[str], part: str) -> DataError:

@@ -236,8 +236,8 @@ def _in_box(
     along: tuple[str, ...],
     parts: Dimensions,
 ) -> Places:
-    chosen, why = _without_surfaces(aside, chosen, space), {}
-    names = list(chosen.values())
+    names = sorted(_without_surfaces(aside, chosen, space).values())
+    why = {}
     for name in names:
         if is_rotated(aside[name], name) and parts.told == ():
             raise DataError(
@@ -267,9 +267,9 @@ def _without_surfaces(
     aside: xr.Dataset, chosen: dict[str, str], space: tuple[str, ...]
 ) -> dict[str, str]:
     """Without a z over the dimensions of x and y alone, which is a height of the ground."""
-    if "z" not in chosen or not {"x", "y"} <= set(chosen):
+    if not {"x", "y", "z"} <= set(chosen) or chosen["z"] in aside.dims:
         return chosen
-    flat = {dim for role in ("x", "y") for dim in aside[chosen["x" if role == "x" else "y"]].dims}
+    flat = {dim for role in ("x", "y") for dim in aside[chosen[role]].dims}
     over = set(aside[chosen["z"]].dims)
     if over <= flat and len(flat & set(space)) > 1:
         return {role: name for role, name in chosen.items() if role != "z"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from smore.data.space import Geometry
+from smore.data.space import GEOMETRIES, Geometry
 from smore.data.trajectories import Missing
 from smore.errors import DataError
 
@@ -49,6 +49,10 @@ class ReadAs:
                     f"a dimension is one of {', '.join(PARTS)}, got {part!r} for '{name}'; "
                     f"say, for instance, --dims {name}=time"
                 )
+        if self.geometry not in (None, *GEOMETRIES):
+            raise DataError(
+                f"geometry must be one of {', '.join(GEOMETRIES)}, got {self.geometry!r}"
+            )
         if self.join not in (None, *get_args(Join)):
             raise DataError(
                 f"files are joined along time or sequence, or as channels, got {self.join!r}"
