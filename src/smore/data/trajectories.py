@@ -20,6 +20,7 @@ from smore.errors import DataError
 
 if TYPE_CHECKING:
     from smore.data.reading.record import Reading
+    from smore.data.reading.request import Like
 
 Missing = Literal["refuse", "mask"]
 
@@ -62,6 +63,7 @@ class Trajectories:
         coordinate_names: abc.Sequence[str] | None = None,
         dims: abc.Mapping[str, str] | None = None,
         select: abc.Mapping[str, Any] | None = None,
+        like: Like | None = None,
     ) -> Trajectories:
         """Trajectories from a dataset with dimensions (sequence, time, ...space), in any order.
 
@@ -90,16 +92,18 @@ class Trajectories:
             dims: dimension -> "time", "sequence" or "space", where the dataset does not say.
             select: dimension -> a value of its coordinate, or a pair (low, high) of which either
                 may be None; both ends are kept.
+            like: names that a model has, to be taken where the dataset has them.
 
         Raises:
             DataError: the data cannot be used as they are; the message says where and why.
         """
         from smore.data.reading.datasets import read_datasets
-        from smore.data.reading.request import ReadAs
+        from smore.data.reading.request import Like, ReadAs
 
         given: Any = dataset  # it may be anything at all
         datasets = list(given) if isinstance(given, list | tuple) else [given]
-        how = ReadAs(channels, missing, geometry, coordinate_names, dims or {}, select or {})
+        asked = (channels, missing, geometry, coordinate_names, dims or {}, select or {})
+        how = ReadAs(*asked, like=like or Like())
         return read_datasets(datasets, how)
 
     @classmethod
@@ -151,13 +155,14 @@ class Trajectories:
         select: abc.Mapping[str, Any] | None = None,
         join: Literal["time", "sequence", "channels"] | None = None,
         group: str | None = None,
+        like: Like | None = None,
         lazy: bool = False,
     ) -> Trajectories:
         """Trajectories from NetCDF (.nc, .nc4, .h5, ..) or Zarr (.zarr) files; see `from_xarray`.
 
         Args:
             path: a file, several, or a pattern such as "run_*.nc".
-            channels, missing, geometry, coordinate_names, dims, select: as in `from_xarray`.
+            channels, missing, geometry, coordinate_names, dims, select, like: as in `from_xarray`.
             join: how several files belong together: one after the other in "time", as separate
                 runs ("sequence"), or with "channels" of their own; default: as their times say.
             group: of an HDF5 file; default: the root, or the only group with data.
@@ -167,13 +172,12 @@ class Trajectories:
                 values must be the same in all snapshots, like land in an ocean.
         """
         from smore.data.reading.opening import read_files
-        from smore.data.reading.request import ReadAs
+        from smore.data.reading.request import Like, ReadAs
 
         given: Any = path
         paths = list(given) if isinstance(given, list | tuple) else [given]
-        how = ReadAs(
-            channels, missing, geometry, coordinate_names, dims or {}, select or {}, join, group
-        )
+        asked = (channels, missing, geometry, coordinate_names, dims or {}, select or {})
+        how = ReadAs(*asked, join, group, like or Like())
         return read_files(paths, how, lazy=lazy)
 
     @property
@@ -263,6 +267,13 @@ class Trajectories:
             raise DataError("cut needs a sequence of at least 2 snapshots, each here has one")
         sequences, groups = zip(*pieces, strict=True)
         return replace(self, sequences=sequences, groups=groups)
+
+    def cut_at(self, counts: abc.Sequence[int]) -> tuple[Trajectories, Trajectories]:
+        """The first snapshots of each sequence, so many of it as `counts` says, and the rest."""
+        pairs = list(zip(self.sequences, counts, strict=True))
+        before = tuple(sequence.snapshots(slice(0, count)) for sequence, count in pairs)
+        after = tuple(sequence.snapshots(slice(count, None)) for sequence, count in pairs)
+        return replace(self, sequences=before), replace(self, sequences=after)
 
     def at_points(self, index: Arrays) -> Trajectories:
         """The same snapshots at some of the points, with the weights the points have.

@@ -25,7 +25,7 @@ from smore.data.reading._channels import (
     require_channels,
 )
 from smore.data.reading._dimensions import SEQUENCE, Dimensions, find_dimensions
-from smore.data.reading.places import Places, find_places, recorded_names
+from smore.data.reading.places import Places, find_places, named_coordinates
 from smore.data.reading.record import LeftOut, Reading, Taken
 from smore.data.reading.request import ReadAs
 from smore.data.reading.roles import role_of
@@ -103,8 +103,9 @@ def find_layout(dataset: xr.Dataset, how: ReadAs) -> Layout:
 def _channels(dataset: xr.Dataset, how: ReadAs) -> tuple[list[str], Dimensions]:
     """The channels, in order, and the parts of their dimensions."""
     told = _told_dims(dataset, how)
-    if how.channels is not None:
-        names = [str(name) for name in how.channels]
+    known = [name for name in how.like.channels if name in dataset.data_vars]
+    if how.channels is not None or known:
+        names = [str(name) for name in how.channels or known]
         require_channels(dataset, names)
         return names, find_dimensions(dataset, _dims(dataset, names), told)
     able = [name for name, why in candidates(dataset).items() if not why]
@@ -134,7 +135,7 @@ def _channels(dataset: xr.Dataset, how: ReadAs) -> tuple[list[str], Dimensions]:
 
 def _told_dims(dataset: xr.Dataset, how: ReadAs) -> dict[str, str]:
     """What the user says of dimensions; the index of one that is called a coordinate is space."""
-    named = how.coordinates or recorded_names(dataset) or []
+    named = named_coordinates(dataset, how) or []
     return {name: "space" for name in named if name in dataset.dims} | dict(how.dims)
 
 

@@ -73,9 +73,9 @@ def find_places(
         parts: what the dimensions are.
         how: what the user says.
     """
-    names = how.coordinates or recorded_names(aside)
+    names = named_coordinates(aside, how)
     if names is not None:
-        return _told_places(aside, list(names), space, along, how, asked=how.coordinates is not None)
+        return _told_places(aside, names, space, along, how)
     known = _candidates(aside, space, along)
     chosen = _by_role(aside, known, _declared(dataset, channels))
     pair = [chosen[role] for role in ("latitude", "longitude") if role in chosen]
@@ -91,15 +91,15 @@ def _told_places(
     space: tuple[str, ...],
     along: tuple[str, ...],
     how: ReadAs,
-    asked: bool,
 ) -> Places:
-    """Coordinates as the user or an earlier run of smore names them."""
+    """Coordinates as the user, an earlier run of smore or a model names them."""
     _check_names(aside, names, set(along))
     _require_located(aside, names, space)
     geometry = how.geometry or _recorded_geometry(aside) or _told_geometry(aside, names)
     if geometry == "sphere":
         names = _latitude_first(aside, names)
-    why = "asked for" if asked else "recorded in the file"
+    told = how.coordinates is not None
+    why = "asked for" if told else "recorded in the file" if recorded_names(aside) else "as in the model"
     return Places(tuple(names), geometry, dict.fromkeys(names, why))
 
 
@@ -236,8 +236,8 @@ def _in_box(
     along: tuple[str, ...],
     parts: Dimensions,
 ) -> Places:
-    names = sorted(_without_surfaces(aside, chosen, space).values())
-    why = {}
+    chosen, flat = _without_constant_height(aside, _without_surfaces(aside, chosen, space))
+    names, why = sorted(chosen.values()), {}
     for name in names:
         if is_rotated(aside[name], name) and parts.told == ():
             raise DataError(
@@ -259,7 +259,7 @@ def _in_box(
     beside = {
         name: f"{listed(every)} say where points are" for name in known if name not in every
     }
-    notes = [f"'{dim}' has a single entry ({_entry(aside, dim)}) and is left out" for dim in squeezed]
+    notes = flat + [f"'{dim}' has a single entry ({_entry(aside, dim)}) and is left out" for dim in squeezed]
     return Places(tuple(every), "box", {n: why[n] for n in every}, squeezed, beside, tuple(notes))
 
 
@@ -274,6 +274,21 @@ def _without_surfaces(
     if over <= flat and len(flat & set(space)) > 1:
         return {role: name for role, name in chosen.items() if role != "z"}
     return chosen
+
+
+def _without_constant_height(
+    aside: xr.Dataset, chosen: dict[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Without a z that is the same at all points, as plane meshes have it."""
+    if not {"x", "y", "z"} <= set(chosen):
+        return chosen, []
+    values = aside[chosen["z"]].values
+    if values.size < 2 and chosen["z"] not in aside.dims:
+        return chosen, []
+    if np.isnan(values).any() or np.ptp(values):
+        return chosen, []
+    note = f"'{chosen['z']}' is {values.flat[0]:g} at every point and is left out"
+    return {role: name for role, name in chosen.items() if role != "z"}, [note]
 
 
 def _plain_coordinate(
@@ -371,6 +386,15 @@ def _check_names(dataset: xr.Dataset, names: list[str], dims: set[str]) -> None:
                 f"coordinate '{name}' must be real numbers along {', '.join(sorted(dims))}, is "
                 f"{describe(dataset, [name])} of type {dataset[name].dtype}"
             )
+
+
+def named_coordinates(dataset: xr.Dataset, how: ReadAs) -> list[str] | None:
+    """The coordinates that somebody names: the user, the file itself, or the model."""
+    if how.coordinates is not None:
+        return list(how.coordinates)
+    known = [name for name in how.like.coordinates if name in dataset.variables]
+    of_model = known if known and len(known) == len(how.like.coordinates) else None
+    return recorded_names(dataset) or of_model
 
 
 def recorded_names(dataset: xr.Dataset) -> list[str] | None:

@@ -18,6 +18,19 @@ Choice = str | float | tuple[str | float | None, str | float | None]
 
 
 @dataclass(frozen=True)
+class Like:
+    """Names that a model has, which are taken where a file has them.
+
+    Attributes:
+        channels: its channels.
+        coordinates: of a box, its coordinates, which may be the same at all points of a file.
+    """
+
+    channels: Sequence[str] = ()
+    coordinates: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class ReadAs:
     """What is asked for.
 
@@ -31,6 +44,7 @@ class ReadAs:
         select: dimension -> what to keep of it.
         join: how several files belong together; None to find out.
         group: of an HDF5 file; None for the root, or the only one that has data.
+        like: what a model knows, where the user says nothing.
     """
 
     channels: Sequence[str] | None = None
@@ -41,6 +55,7 @@ class ReadAs:
     select: Mapping[str, Choice] = field(default_factory=dict)
     join: Join | None = None
     group: str | None = None
+    like: Like = Like()
 
     def __post_init__(self) -> None:
         for name, part in self.dims.items():
