@@ -11,7 +11,7 @@ import typer
 from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, print_json, print_table, span
 from smore.cli.reading import with_reading
-from smore.data import Pace, Trajectories, channel_moments, shown, told_steps
+from smore.data import Pace, Trajectories, channel_moments, shown, stored, told_steps
 
 # Fields that take less are looked at without being asked to.
 LOOKED_AT = 64 * 2**20
@@ -110,7 +110,7 @@ def summarise(trajectories: Trajectories, looked: bool = True) -> dict[str, Any]
     first = min(float(sequence.times[0]) for sequence in trajectories)
     last = max(float(sequence.times[-1]) for sequence in trajectories)
     ends = [_instant(value) for value in clock.to_values(np.array([first, last]))]
-    known = trajectories.load() if looked else None
+    known = _looked_at(trajectories) if looked else None
     numbers = [None] * trajectories.num_channels, [None] * trajectories.num_channels
     fraction = None
     if known is not None:
@@ -136,6 +136,12 @@ def summarise(trajectories: Trajectories, looked: bool = True) -> dict[str, Any]
         ],
         "reading": {} if trajectories.reading is None else trajectories.reading.to_dict(),
     }
+
+
+def _looked_at(trajectories: Trajectories) -> Trajectories:
+    """With all values checked: in memory, or by way of a scratch file where they are many."""
+    size = sum(_bytes(sequence.source) for sequence in trajectories)
+    return trajectories.load() if size <= LOOKED_AT else stored(trajectories, show_progress=True)
 
 
 def _instant(value: Any) -> str:

@@ -51,11 +51,15 @@ def with_reading(command: Callable[..., Any]) -> Callable[..., Any]:
     rest = [p for p in named if p.kind is inspect.Parameter.VAR_KEYWORD]
     fresh = [option for option in OPTIONS if option.name not in own.parameters]
 
-    def run(**arguments: Any) -> Any:
-        given = {option.name: arguments.pop(option.name) for option in fresh}
-        return command(**arguments, reading=parsed(**given))
+    signature = inspect.Signature(kept + list(fresh) + rest)
 
-    run.__signature__ = inspect.Signature(kept + list(fresh) + rest)  # type: ignore[attr-defined]
+    def run(*positional: Any, **named: Any) -> Any:
+        arguments = signature.bind(*positional, **named).arguments
+        given = {option.name: arguments.pop(option.name, None) for option in fresh}
+        values = {name: value for each in rest for name, value in arguments.pop(each.name, {}).items()}
+        return command(**arguments, **values, reading=parsed(**given))
+
+    run.__signature__ = signature  # type: ignore[attr-defined]
     run.__doc__, run.__name__ = command.__doc__, command.__name__
     run.__annotations__ = {p.name: p.annotation for p in kept + list(fresh)}
     return run

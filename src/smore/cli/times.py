@@ -58,6 +58,17 @@ def parse_times(
         ) from None
 
 
+def parse_steps(first: str, step: str, count: int) -> NDArray[np.generic]:
+    """`count` dates from `first` on, a `step` such as 6h or 1M apart."""
+    month = f"{first}-01" if _MONTH.fullmatch(first) else first
+    clock, _ = Clock.from_values(np.array([month], dtype="datetime64[us]"))
+    size, months = _span(step, clock)
+    start = float(clock.to_numbers(clock.read([month]))[0])
+    if months:
+        return clock.to_values(_months_later(start, months * np.arange(count), clock))
+    return clock.to_values(start + size * np.arange(count))
+
+
 def _numbers(text: str, clock: Clock, pace: Pace, start: float | None) -> NDArray[np.float64]:
     if text.startswith("+"):
         if start is None:

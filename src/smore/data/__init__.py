@@ -21,7 +21,11 @@ from smore.data.mesh import Mesh
 from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
 from smore.data.pace import DAY, Pace, dates_of_months, days_of_year, month_numbers
 from smore.data.quadrature import scattered_mesh
+from smore.data.reading.array_files import read_array_file, real_parts
+from smore.data.reading.assembling import dataset_of, with_coordinate
+from smore.data.reading.field_tables import read_field_table
 from smore.data.reading.files import (
+    ARRAY_SUFFIXES,
     CSV_SUFFIX,
     NETCDF_SUFFIXES,
     ZARR_SUFFIX,
@@ -45,6 +49,7 @@ from smore.data.validation import require_distinct, require_snapshots
 
 __all__ = [
     "ANGLE_NAMES",
+    "ARRAY_SUFFIXES",
     "CSV_SUFFIX",
     "DAY",
     "DEFAULT_CHUNK",
@@ -79,6 +84,7 @@ __all__ = [
     "calendar_of",
     "channel_moments",
     "conversion",
+    "dataset_of",
     "dates_of_months",
     "days_of_year",
     "file_fields",
@@ -89,8 +95,11 @@ __all__ = [
     "month_numbers",
     "numbered_fields",
     "open_dataset",
+    "read_array_file",
+    "read_field_table",
     "read_observations",
     "read_points",
+    "real_parts",
     "require_data_format",
     "require_distinct",
     "require_snapshots",
@@ -105,4 +114,5 @@ __all__ = [
     "told_steps",
     "unify_steps",
     "with_channel",
+    "with_coordinate",
 ]

@@ -86,7 +86,7 @@ def read_observations(
         DataError: the file cannot be used as it is; the message says on which line and why.
     """
     path = Path(path)
-    header, *rows = _filled_lines(path)
+    header, *rows = filled_lines(path)
     columns = _find_columns(header, path, space, [channel.name for channel in channels])
     if clock.kind == "datetime" and columns.time is None:
         raise DataError(
@@ -121,7 +121,7 @@ def read_points(path: str | PathLike[str], space: Space) -> FloatArray:
         DataError: a coordinate without a column, or a cell that is no number.
     """
     path = Path(path)
-    header, *rows = _filled_lines(path)
+    header, *rows = filled_lines(path)
     meanings = [_meaning(title, space, []) for title in header.cells]
     positions = {name: number for number, name in enumerate(meanings) if name is not None}
     _require_coordinates(positions, header, path, space)
@@ -132,7 +132,7 @@ def read_points(path: str | PathLike[str], space: Space) -> FloatArray:
     return np.array([_numbers_of(row, path, columns, clock)[1:] for row in rows])
 
 
-def _filled_lines(path: Path) -> list[_Line]:
+def filled_lines(path: Path) -> list[_Line]:
     """Every line that is neither blank nor a comment; the header is first."""
     if not path.is_file():
         raise DataError(f"there is no file {path}")
@@ -265,6 +265,22 @@ def _value(cell: str) -> float:
     if cell.casefold() in _UNOBSERVED:
         return math.nan
     return _number(cell, "correct it, or leave the cell blank if nothing was observed")
+
+
+def number_of(cell: str, path: Path) -> float:
+    """The number in a cell of a table of fields."""
+    try:
+        return _coordinate(cell)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def value_of(cell: str, path: Path) -> float:
+    """The value in a cell, NaN for a blank one."""
+    try:
+        return _value(cell)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _time(cell: str, clock: Clock) -> float:
