@@ -605,6 +605,26 @@ layout(
 )(lambda: rotated(places=False, mapping=False))
 
 
+def turned_places(dataset: xr.Dataset) -> dict[str, Any]:
+    """True latitude and longitude of rotated coordinates, turned by a matrix, point by point."""
+    pole = dataset["rotated_pole"].attrs
+    lat_p = np.deg2rad(pole["grid_north_pole_latitude"])
+    lon_p = np.deg2rad(pole["grid_north_pole_longitude"])
+    north = np.array([np.cos(lat_p) * np.cos(lon_p), np.cos(lat_p) * np.sin(lon_p), np.sin(lat_p)])
+    # The rotated meridian 0 is the half circle from the rotated pole through the true north pole.
+    start = np.array([0, 0, 1.0]) - north[2] * north
+    start /= np.linalg.norm(start)
+    east = np.cross(north, start)
+    found = []
+    for lat in np.deg2rad(dataset["rlat"].values):
+        for lon in np.deg2rad(dataset["rlon"].values):
+            v = np.cos(lat) * (np.cos(lon) * start + np.sin(lon) * east) + np.sin(lat) * north
+            found.append((np.rad2deg(np.arcsin(v[2])), np.rad2deg(np.arctan2(v[1], v[0]))))
+    shape = (dataset.sizes["rlat"], dataset.sizes["rlon"])
+    pair = np.array(found).T.reshape(2, *shape)
+    return {name: (("rlat", "rlon"), each) for name, each in zip(("latitude", "longitude"), pair, strict=True)}
+
+
 def projected(name: str, places: bool) -> xr.Dataset:
     where = {"grid_mapping": "crs"} | ({"coordinates": "lat lon"} if places else {})
     variables: dict[str, Any] = {

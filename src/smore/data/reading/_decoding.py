@@ -21,6 +21,7 @@ from smore.errors import DataError
 _TEXT_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})[_T ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?Z?")
 _SINCE = re.compile(r"(months?|years?)\s+since\s+(\d{1,4})-(\d{1,2})(?:-(\d{1,2}))?.*", re.IGNORECASE)
 _CALENDARS = {"360": "360_day", "365": "noleap", "": "standard", "gregorian": "standard"}
+_POLE = ("grid_north_pole_latitude", "grid_north_pole_longitude")
 # Positions at which coordinates that are repeated for every time are compared.
 NUM_COMPARED = 16
 
@@ -175,7 +176,7 @@ def _true_places(dataset: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
         ),
         None,
     )
-    if mapping is None or set(rotated) != {"x", "y"}:
+    if mapping is None or set(rotated) != {"x", "y"} or not set(_POLE) <= set(mapping):
         return dataset, []
     y, x = dataset[rotated["y"]], dataset[rotated["x"]]
     latitude, longitude = _unrotated(y.values[:, None], x.values[None, :], mapping)
@@ -195,10 +196,8 @@ def _unrotated(
     try:
         pole = [
             np.deg2rad(float(mapping.get(name, 0.0)))
-            for name in (
-                "grid_north_pole_latitude", "grid_north_pole_longitude", "north_pole_grid_longitude",
-            )
-        ]  # fmt: skip
+            for name in (*_POLE, "north_pole_grid_longitude")
+        ]
     except (TypeError, ValueError):
         raise DataError("the north pole of the rotated grid must be told in numbers") from None
     phi, lam = np.deg2rad(latitude), np.deg2rad(longitude) - pole[2]

@@ -111,7 +111,8 @@ def _candidates(
     for key, variable in aside.variables.items():
         name, verdict = str(key), role_of(key, variable)
         inside = set(variable.dims) & set(space) and set(variable.dims) <= set(along)
-        if not inside or verdict.role not in _PLACES or variable.dtype.kind not in "fiu":
+        numeric = variable.dtype.kind in "fiu" and not {"flag_values", "flag_meanings"} & set(variable.attrs)
+        if not inside or verdict.role not in _PLACES or not numeric:
             continue
         of_coordinates = name in aside.coords or verdict.role in ("latitude", "longitude")
         if of_coordinates or (not verdict.contradiction and _may_be_place(name, variable)):
@@ -155,6 +156,8 @@ def _by_role(
             continue
         best = min(_rank(aside, name, declared) for name in here)
         first, *others = [name for name in here if _rank(aside, name, declared) == best]
+        if not known[first].firm:  # attributes come before names
+            others += [name for name in here if known[name].firm]
         rivals = [name for name in others if not _same(aside, first, name)]
         if rivals:
             raise DataError(

@@ -185,10 +185,11 @@ def _units_clash(role: Role, variable: xr.Variable | xr.DataArray) -> str:
     if not units or unit is None:
         return ""
     dimensionless = not any(unit.dimension)
+    angle = units.casefold().startswith(("deg", "rad", "°"))
     is_time = unit.dimension[2] == 1 and sum(map(abs, unit.dimension)) == 1
     fits = {
-        "latitude": dimensionless,
-        "longitude": dimensionless,
+        "latitude": angle,
+        "longitude": angle,
         "x": dimensionless or is_length(units),
         "y": dimensionless or is_length(units),
         "z": dimensionless or is_length(units) or is_pressure(units) or unit.dimension[3] == 1,
