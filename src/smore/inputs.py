@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
@@ -16,7 +17,7 @@ STREAMED_BEYOND = 4 * 2**30
 IN_MEMORY_SHARE = 0.25
 
 AnyPath = str | os.PathLike[str]
-Data = Trajectories | xr.Dataset | list[xr.Dataset] | AnyPath | list[AnyPath]
+Data = Trajectories | xr.Dataset | list[xr.Dataset] | AnyPath | list[AnyPath] | list[Path]
 
 
 def as_trajectories(

@@ -118,7 +118,9 @@ def test_other_units_are_converted_and_said(name, other, factor):
         assert (one.observed is None) == (other_one.observed is None)
 
 
-@pytest.mark.parametrize(("name", "other"), [("time", "m"), ("x", "s"), ("u", "K"), ("u", "smoots")])
+@pytest.mark.parametrize(
+    ("name", "other"), [("time", "m"), ("x", "s"), ("u", "K"), ("u", "smoots")]
+)
 def test_units_that_cannot_be_converted_are_refused(name, other):
     """A metre is not a second; units nobody told are taken as right."""
     channels = (Channel(name="u", units="m"), *CHANNELS[1:])

@@ -5,11 +5,26 @@ import pytest
 from smore.data.units import conversion, is_length, is_pressure, parse_unit
 
 SAME = [
-    ("m/s", "m s-1"), ("m s**-1", "m.s-1"), ("m s^-1", "meters/second"), ("kg m-2 s-1", "kg/m2/s"),
-    ("m**2 s**-2", "m2/s2"), ("hPa", "mb"), ("millibars", "hPa"), ("1e-3", "psu"), ("0.001", "g/kg"),
-    ("Kelvin", "K"), ("degree_Celsius", "degC"), ("s-1", "1/s"), ("W m**-2", "W/m^2"), ("N m-2", "Pa"),
-    ("degrees_north", "degree_N"), ("", "1"), ("unitless", "1"), ("micron", "um"), ("hr", "hours"),
-]  # fmt: skip
+    ("m/s", "m s-1"),
+    ("m s**-1", "m.s-1"),
+    ("m s^-1", "meters/second"),
+    ("kg m-2 s-1", "kg/m2/s"),
+    ("m**2 s**-2", "m2/s2"),
+    ("hPa", "mb"),
+    ("millibars", "hPa"),
+    ("1e-3", "psu"),
+    ("0.001", "g/kg"),
+    ("Kelvin", "K"),
+    ("degree_Celsius", "degC"),
+    ("s-1", "1/s"),
+    ("W m**-2", "W/m^2"),
+    ("N m-2", "Pa"),
+    ("degrees_north", "degree_N"),
+    ("", "1"),
+    ("unitless", "1"),
+    ("micron", "um"),
+    ("hr", "hours"),
+]
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from smore.cli.options import GeometryOption, MissingOption
-from smore.cli.output import Json, console, print_json, print_table, span
+from smore.cli.output import Json, console, print_json, print_table, span, told_instant
 from smore.cli.reading import with_reading
 from smore.data import Pace, Trajectories, channel_moments, shown, stored, told_steps
 
@@ -20,9 +20,7 @@ UNREADABLE = "values were not looked at"
 
 @with_reading
 def info(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="NetCDF or Zarr files.")
-    ],
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="NetCDF or Zarr files.")],
     missing: MissingOption = "refuse",
     geometry: GeometryOption = None,
     values: Annotated[
@@ -90,7 +88,8 @@ def _print(summary: dict[str, Any], looked: bool) -> None:
         console.print(f"{UNREADABLE} ({size:.3g} GiB); --values looks at them")
     elif summary["missing_fraction"]:
         console.print(
-            f"missing: {summary['missing_fraction']:.2%} of all values; fit and evaluate take them with "
+            f"missing: {summary['missing_fraction']:.2%} of all values; fit and evaluate take "
+            "them with "
             "--missing mask",
             soft_wrap=True,
         )
@@ -109,7 +108,7 @@ def summarise(trajectories: Trajectories, looked: bool = True) -> dict[str, Any]
     pace = Pace.of(trajectories) if len(steps) else Pace(scale=1.0)
     first = min(float(sequence.times[0]) for sequence in trajectories)
     last = max(float(sequence.times[-1]) for sequence in trajectories)
-    ends = [_instant(value) for value in clock.to_values(np.array([first, last]))]
+    ends = [told_instant(value) for value in clock.to_values(np.array([first, last]))]
     known = _looked_at(trajectories) if looked else None
     numbers = [None] * trajectories.num_channels, [None] * trajectories.num_channels
     fraction = None
@@ -144,17 +143,15 @@ def _looked_at(trajectories: Trajectories) -> Trajectories:
     return trajectories.load() if size <= LOOKED_AT else stored(trajectories, show_progress=True)
 
 
-def _instant(value: Any) -> str:
-    """A time on one line, without the zeros of a full hour."""
-    text = f"{value:g}" if isinstance(value, float) else str(value).replace(" ", "T")
-    return text.removesuffix(".000000").removesuffix("T00:00:00")
-
-
 def _extents(trajectories: Trajectories) -> list[dict[str, Any]]:
     reach = np.concatenate([mesh.reach for mesh in trajectories.meshes])
     return [
         {"name": name, "units": units, "from": float(low), "to": float(high)}
         for name, units, low, high in zip(
-            trajectories.space.names, trajectories.space.units, reach.min(0), reach.max(0), strict=True
+            trajectories.space.names,
+            trajectories.space.units,
+            reach.min(0),
+            reach.max(0),
+            strict=True,
         )
     ]

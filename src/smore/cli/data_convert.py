@@ -36,25 +36,30 @@ def convert(
     output: Annotated[Path, typer.Argument(metavar="OUT", help="NetCDF or Zarr file to write.")],
     axes: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Names of the axes of arrays: time,y,x or sequence,time,channel,point."),
+        typer.Option(
+            metavar="A,B",
+            help="Names of the axes of arrays: time,y,x or sequence,time,channel,point.",
+        ),
     ] = None,
     coord: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUES",
-            help="A coordinate: x=0:1 (equally spaced, both ends), x=0,1,4, time=2001-01:1M (date and step), "
-            "or the name of an array in the file: 'x(point)=xs'; may repeat.",
+            help="A coordinate: x=0:1 (equally spaced, both ends), x=0,1,4, time=2001-01:1M (date "
+            "and step), or the name of an array in the file: 'x(point)=xs'; may repeat.",
         ),
     ] = None,
     units: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=UNIT", help="Units of a channel or coordinate.")
+        list[str] | None,
+        typer.Option(metavar="NAME=UNIT", help="Units of a channel or coordinate."),
     ] = None,
     missing: MissingOption = "mask",
     geometry: GeometryOption = None,
     as_json: Json = False,
     reading: dict[str, Any] | None = None,
 ) -> None:
-    """Make NetCDF or Zarr of arrays and tables, with names for their axes and places for their points.
+    """Make NetCDF or Zarr of arrays and tables, with names for their axes and places for their
+    points.
 
     Nothing is unpickled. Complex values become two channels.
     """
@@ -69,7 +74,9 @@ def convert(
         arrays = real_parts(read_array_file(source))
         if axes is None:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:6])
-            raise SettingsError(f"name the axes of the arrays in {source} with --axes time,y,x; it has {shapes}")
+            raise SettingsError(
+                f"name the axes of the arrays in {source} with --axes time,y,x; it has {shapes}"
+            )
         names = [axis.strip() for axis in axes.split(",")]
         dataset = dataset_of(arrays, names, how.pop("channels", None))
     else:
@@ -100,9 +107,12 @@ def _with(dataset: xr.Dataset, text: str, arrays: dict[str, np.ndarray]) -> xr.D
     name = target.partition("(")[0].strip()
     if name not in dataset.sizes and "(" not in target:
         raise DataError(
-            f"--coord {text}: there is no axis '{name}'; there are {', '.join(map(str, dataset.sizes))}"
+            f"--coord {text}: there is no axis '{name}'; there are "
+            f"{', '.join(map(str, dataset.sizes))}"
         )
-    size = dataset.sizes.get(name) or dataset.sizes.get(target.partition("(")[2].rstrip(")").strip(), 0)
+    size = dataset.sizes.get(name) or dataset.sizes.get(
+        target.partition("(")[2].rstrip(")").strip(), 0
+    )
     return with_coordinate(dataset, target, _spaced(told, size, text))
 
 
@@ -120,6 +130,7 @@ def _spaced(told: str, size: int, text: str) -> np.ndarray:
         if isinstance(error, SettingsError):
             raise
         raise SettingsError(
-            f"--coord {text}: expected FIRST:LAST, numbers separated by commas, DATE:STEP or the name of an "
+            f"--coord {text}: expected FIRST:LAST, numbers separated by commas, DATE:STEP or the "
+            "name of an "
             "array in the file"
         ) from None

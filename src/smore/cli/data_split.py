@@ -26,8 +26,9 @@ def split(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="time|sequence", help="Cut every sequence, or put whole ones apart; default: "
-            "sequences where there are several."
+            metavar="time|sequence",
+            help="Cut every sequence, or put whole ones apart; default: "
+            "sequences where there are several.",
         ),
     ] = None,
     first: Annotated[Path | None, typer.Option(help="Where the first part goes.")] = None,
@@ -59,7 +60,9 @@ def split(
         part.save(output)
     told = [f"{output}: {part!r}" for part, output in zip(parts, outputs, strict=True)]
     if as_json:
-        print_json({"by": "sequence" if whole_sequences else "time", "outputs": list(map(str, outputs))})
+        print_json(
+            {"by": "sequence" if whole_sequences else "time", "outputs": list(map(str, outputs))}
+        )
         return
     for line in told:
         console.print(line, markup=False, soft_wrap=True)
@@ -85,7 +88,9 @@ def _share(at: str) -> float | None:
 def _by_sequence(whole: Trajectories, at: str) -> tuple[Trajectories, Trajectories]:
     share, groups = _share(at), np.unique(whole.groups)
     if share is None:
-        raise SettingsError(f"sequences are split by a share, --at 75%, got {at!r}; a time needs --by time")
+        raise SettingsError(
+            f"sequences are split by a share, --at 75%, got {at!r}; a time needs --by time"
+        )
     if len(groups) < 2:
         raise DataError("there is a single sequence; split it --by time")
     kept = groups[: int(np.clip(round(share * len(groups)), 1, len(groups) - 1))]
@@ -95,15 +100,16 @@ def _by_sequence(whole: Trajectories, at: str) -> tuple[Trajectories, Trajectori
 
 def _by_time(whole: Trajectories, at: str) -> tuple[Trajectories, Trajectories]:
     share = _share(at)
-    pace = Pace.of(whole) if any(len(sequence.times) > 1 for sequence in whole) else None
-    end = None if share is not None else whole.clock.to_numbers(parse_times(at, whole.clock, pace))[0]
-    cuts = [
-        round(share * len(sequence.times)) if share is not None
-        else int(np.searchsorted(sequence.times, end))
-        for sequence in whole
-    ]  # fmt: skip
+    if share is not None:
+        cuts = [round(share * len(sequence.times)) for sequence in whole]
+    else:
+        pace = Pace.of(whole) if any(len(sequence.times) > 1 for sequence in whole) else None
+        end = float(whole.clock.to_numbers(parse_times(at, whole.clock, pace))[0])
+        cuts = [int(np.searchsorted(sequence.times, end)) for sequence in whole]
     for sequence, cut in zip(whole, cuts, strict=True):
         if not 0 < cut < sequence.num_snapshots:
             first, last = whole.clock.to_values(sequence.times[[0, -1]])
-            raise DataError(f"nothing is left on one side of --at {at}: times run from {first} to {last}")
+            raise DataError(
+                f"nothing is left on one side of --at {at}: times run from {first} to {last}"
+            )
     return whole.cut_at(cuts)

@@ -28,7 +28,9 @@ from smore.training import EVERY_SECONDS, discard_checkpoints, require_same_sett
 def fit(
     data: Annotated[
         list[Path] | None,
-        typer.Argument(help="Training trajectories: NetCDF or Zarr files, or a pattern, 'run_*.nc'."),
+        typer.Argument(
+            help="Training trajectories: NetCDF or Zarr files, or a pattern, 'run_*.nc'."
+        ),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(help="Train on a benchmark: wave, navier-stokes, shallow-water.")

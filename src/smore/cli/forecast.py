@@ -8,7 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from smore.cli.options import MissingOption
-from smore.cli.output import Json, console, error_console, print_json, print_table, span
+from smore.cli.output import (
+    Json,
+    console,
+    error_console,
+    print_json,
+    print_table,
+    span,
+    told_instant,
+)
 from smore.cli.points import points_of
 from smore.cli.reading import say_reading, with_reading
 from smore.cli.times import parse_times
@@ -37,8 +45,8 @@ def forecast(
     times: Annotated[
         str | None,
         typer.Option(
-            help="When: '0.5,1.0', '0.5:10:0.5' (STOP included), ISO dates, '1980-01:1981-12:1M', or "
-            "'+10d:1d' from the observations on; default: ten steps of the training data."
+            help="When: '0.5,1.0', '0.5:10:0.5' (STOP included), ISO dates, '1980-01:1981-12:1M', "
+            "or '+10d:1d' from the observations on; default: ten steps of the training data."
         ),
     ] = None,
     steps: Annotated[
@@ -109,8 +117,8 @@ def forecast(
         print_json(summary | state.to_dict())
         return
     console.print(
-        f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from {shown[0]} to "
-        f"{shown[-1]}",
+        f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from "
+        f"{told_instant(instants[0])} to {told_instant(instants[-1])}",
     )
     _print_state(state, description)
     if figure is not None:

@@ -15,7 +15,8 @@ from smore.evaluation import Evaluation
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-# Numbers are coloured in tables alone. In a file or a pipe nothing is cut to the 80 columns of a screen.
+# Numbers are coloured in tables alone. In a file or a pipe nothing is cut to the 80 columns of a
+# screen.
 WIDE = 200
 console = Console(highlight=False)
 if not console.is_terminal:
@@ -65,6 +66,12 @@ def span(values: Sequence[Any]) -> Any:
     """The value all have in common, or "lowest to highest"."""
     low, high = min(values), max(values)
     return low if low == high else f"{low} to {high}"
+
+
+def told_instant(value: Any) -> str:
+    """A time on one line, without the zeros of a full hour."""
+    text = f"{value:.12g}" if isinstance(value, float) else str(value).replace(" ", "T")
+    return text.removesuffix(".000000").removesuffix("T00:00:00")
 
 
 def print_evaluation(evaluation: Evaluation) -> None:

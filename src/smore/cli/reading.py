@@ -27,11 +27,17 @@ OPTIONS = (
     _option(
         "select",
         "DIM=VALUE",
-        "Keep some entries of a dimension: level=500, member=0:10 (both ends), time=1980-01:1999-12; "
+        "Keep some entries of a dimension: level=500, member=0:10 (both ends), "
+        "time=1980-01:1999-12; "
         "may repeat.",
         list[str] | None,
     ),
-    _option("dims", "DIM=PART", "What a dimension is: time, sequence or space; may repeat.", list[str] | None),
+    _option(
+        "dims",
+        "DIM=PART",
+        "What a dimension is: time, sequence or space; may repeat.",
+        list[str] | None,
+    ),
     _option("coords", "A,B", "Variables that say where points are; default: told by the file."),
     _option(
         "join",
@@ -40,7 +46,7 @@ OPTIONS = (
         Literal["time", "sequence", "channels"] | None,
     ),
     _option("group", "NAME", "Group of an HDF5 file."),
-)  # fmt: skip
+)
 
 
 def with_reading(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +62,9 @@ def with_reading(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(*positional: Any, **named: Any) -> Any:
         arguments = signature.bind(*positional, **named).arguments
         given = {option.name: arguments.pop(option.name, None) for option in fresh}
-        values = {name: value for each in rest for name, value in arguments.pop(each.name, {}).items()}
+        values = {
+            name: value for each in rest for name, value in arguments.pop(each.name, {}).items()
+        }
         return command(**arguments, **values, reading=parsed(**given))
 
     run.__signature__ = signature  # type: ignore[attr-defined]

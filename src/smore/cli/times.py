@@ -1,10 +1,10 @@
 """When to forecast, as people write it.
 
-    0.5,1.0             numbers, on the data's clock
-    0.5:10:0.5          START:STOP:STEP, STOP included
-    1980-01-15          ISO dates
-    1980-01:1981-12:1M  dates; steps of s, min, h, d, w, M (months) or Y (years)
-    +10d:1d             for ten days after the observations, every day; without :1d by training steps
+0.5,1.0             numbers, on the data's clock
+0.5:10:0.5          START:STOP:STEP, STOP included
+1980-01-15          ISO dates
+1980-01:1981-12:1M  dates; steps of s, min, h, d, w, M (months) or Y (years)
++10d:1d             for ten days after the observations, every day; without :1d by training steps
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def parse_times(
             kind += f" of the calendar '{clock.calendar}'"
         step = "1d, 6h or 1M" if clock.kind == "datetime" else "a number"
         raise SettingsError(
-            f"--times takes {kind} separated by commas, START:STOP:STEP with {step} for STEP, or +SPAN:STEP "
+            f"--times takes {kind} separated by commas, START:STOP:STEP with {step} for STEP, or "
+            "+SPAN:STEP "
             f"from the observations on, got {text!r}"
         ) from None
 
@@ -77,15 +78,14 @@ def _numbers(text: str, clock: Clock, pace: Pace, start: float | None) -> NDArra
         return _after(start, span, step, clock, pace)
     if (found := _RANGE.fullmatch(text)) is not None:
         first, last = (_instant(end, clock, pace) for end in found.groups()[:2])
-        times = _stepped(first, last, found[3], clock, pace, text)
-        return times
+        return _stepped(first, last, found[3], clock, text)
     if ":" in text and clock.kind != "datetime":
         raise ValueError(text)
     return np.array([_instant(part.strip(), clock, pace) for part in text.split(",")])
 
 
 def _instant(text: str, clock: Clock, pace: Pace) -> float:
-    """A time as a number on the clock; of monthly data 1980-01 is the day that January has there."""
+    """A time as a number; of monthly data 1980-01 is the day that January has there."""
     if clock.kind != "datetime":
         return float(text)
     if (found := _MONTH.fullmatch(text)) is not None:
@@ -97,9 +97,7 @@ def _instant(text: str, clock: Clock, pace: Pace) -> float:
     return float(clock.to_numbers(clock.read([text]))[0])
 
 
-def _stepped(
-    first: float, last: float, step: str, clock: Clock, pace: Pace, text: str
-) -> NDArray[np.float64]:
+def _stepped(first: float, last: float, step: str, clock: Clock, text: str) -> NDArray[np.float64]:
     size, months = _span(step, clock)
     if not size > 0 or last < first:
         raise SettingsError(f"--times {text}: START:STOP:STEP needs STOP >= START, STEP > 0")
@@ -107,18 +105,22 @@ def _stepped(
     if count > MOST_TIMES:
         raise SettingsError(f"--times {text} are {count:,} times; take larger steps")
     if not months:
-        return first + size * np.arange(count)
+        return np.asarray(first + size * np.arange(count))
     times = _months_later(first, months * np.arange(count), clock)
     return times[times <= last * (1 + 1e-12)]
 
 
 def _after(start: float, span: str, step: str, clock: Clock, pace: Pace) -> NDArray[np.float64]:
     reach, reach_months = _span(span, clock)
-    end = float(_months_later(start, np.array([reach_months]), clock)[0]) if reach_months else start + reach
+    end = (
+        float(_months_later(start, np.array([reach_months]), clock)[0])
+        if reach_months
+        else start + reach
+    )
     if not reach > 0:
         raise SettingsError(f"--times +{span} must reach beyond the observations")
     if step:
-        return _stepped(start, end, step, clock, pace, f"+{span}:{step}")[1:]
+        return _stepped(start, end, step, clock, f"+{span}:{step}")[1:]
     count = int(min(reach / pace.scale * 1.1 + 2, MOST_TIMES))
     times = pace.later(start, np.arange(1.0, count + 1), clock)
     within = times[times <= end + 1e-6 * pace.scale]

@@ -78,7 +78,8 @@ def _converted(observations: Trajectories, ways: list[Way]) -> Trajectories:
     """Every channel times its factor plus its offset."""
     if observations.is_lazy:
         raise DataError(
-            "data that are streamed from their file cannot be converted to other units; convert them "
+            "data that are streamed from their file cannot be converted to other units; convert "
+            "them "
             "in the file"
         )
     factors, offsets = (np.array(each)[:, None] for each in zip(*ways, strict=True))
@@ -104,7 +105,9 @@ def _align_space(observations: Trajectories, space: Space) -> Trajectories:
         return observations
 
     def convert(mesh: Mesh) -> Mesh:
-        axes = tuple(factor * axis + offset for axis, (factor, offset) in zip(mesh.axes, ways, strict=True))
+        axes = tuple(
+            factor * axis + offset for axis, (factor, offset) in zip(mesh.axes, ways, strict=True)
+        )
         (along, first), *others = mesh.cells
         size = float(np.prod([factor for factor, _ in ways]))
         return replace(mesh, axes=axes, cells=((along, abs(size) * first), *others))
@@ -133,11 +136,14 @@ def _conversion(what: str, expected: str, given: str) -> Way:
     way = conversion(given, expected)
     if way is None:
         raise DataError(
-            f"the model has units '{expected}' for {what}, the data have '{given}', which cannot be "
+            f"the model has units '{expected}' for {what}, the data have '{given}', which cannot "
+            "be "
             "converted; correct or convert them"
         )
     if way != UNCHANGED:
         warnings.warn(
-            f"{what} is converted from '{given}' to the model's '{expected}'", UnitsWarning, stacklevel=4
+            f"{what} is converted from '{given}' to the model's '{expected}'",
+            UnitsWarning,
+            stacklevel=4,
         )
     return way

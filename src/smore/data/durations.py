@@ -26,7 +26,7 @@ class TimeUnit(NamedTuple):
 
 
 def time_unit(clock: Clock, pace: Pace) -> TimeUnit:
-    """The unit that goes with the steps of the data: months for monthly ones, hours for hourly ones."""
+    """The unit that goes with the steps of the data: months for monthly ones, and so on."""
     if clock.kind == "number":
         return TimeUnit(clock.units.split(" since ")[0], 1.0)
     if pace.months is not None:

@@ -1,6 +1,7 @@
 """Units as people and programs write them: what they measure, and how to get from one to another.
 
-`m/s`, `m s-1`, `m s**-1` and `m.s^-1` are one unit. The table knows what files of oceans, weather and
+`m/s`, `m s-1`, `m s**-1` and `m.s^-1` are one unit. The table knows what files of oceans, weather
+and
 flows have; a text that it does not know is only equal to itself.
 """
 
@@ -53,7 +54,8 @@ _BASE = {
     "bar": _of(1e5, -1, 1, -2), "atm": _of(101325, -1, 1, -2), "dbar": _of(1e4, -1, 1, -2),
     "mb": _of(100, -1, 1, -2), "mbar": _of(100, -1, 1, -2), "millibar": _of(100, -1, 1, -2),
     "N": _of(1, 1, 1, -2), "J": _of(1, 2, 1, -2), "W": _of(1, 2, 1, -3), "Hz": _of(1, 0, 0, -1),
-    "V": _of(1, 2, 1, -3, 0, 0, -1), "L": _of(1e-3, 3), "l": _of(1e-3, 3), "cal": _of(4.184, 2, 1, -2),
+    "V": _of(1, 2, 1, -3, 0, 0, -1), "L": _of(1e-3, 3), "l": _of(1e-3, 3),
+    "cal": _of(4.184, 2, 1, -2),
     "kt": _of(1852 / 3600, 1, 0, -1), "knot": _of(1852 / 3600, 1, 0, -1),
     "Sv": _of(1e6, 3, 0, -1), "sverdrup": _of(1e6, 3, 0, -1), "DU": _of(4.4615e-4, -2, 0, 0, 0, 1),
     "1": _of(1), "%": _of(0.01), "percent": _of(0.01), "fraction": _of(1), "dimensionless": _of(1),
@@ -71,8 +73,10 @@ _PREFIXES = {
     "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "p": 1e-12, "kilo": 1e3, "hecto": 1e2,
     "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "mega": 1e6, "deci": 1e-1,
 }  # fmt: skip
-_PREFIXED = ("m", "meter", "metre", "g", "gram", "s", "second", "Pa", "pascal", "Pascal", "bar", "N",
-             "J", "W", "Hz", "V", "mol", "mole", "A", "K", "L", "l", "cal")  # fmt: skip
+_PREFIXED = (
+    "m", "meter", "metre", "g", "gram", "s", "second", "Pa", "pascal", "Pascal", "bar", "N", "J",
+    "W", "Hz", "V", "mol", "mole", "A", "K", "L", "l", "cal",
+)  # fmt: skip
 _WORDS = ("", "none", "unitless", "1", "-", "nondim", "non-dim", "non-dimensional", "(0 - 1)")
 _FACTOR = re.compile(r"([^\W\d]+|%|°\w?|µ\w+)(?:\*\*|\^)?([+-]?\d+(?:/\d+)?)?$")
 _BETWEEN = re.compile(r"[\s·]+|\.(?!\d)|(?<!\*)\*(?!\*)")
@@ -97,7 +101,9 @@ def parse_unit(text: str) -> Unit | None:
             return None
         base, exponent = factor
         power = sign * exponent
-        dimension = tuple(a + power * b for a, b in zip(unit.dimension, base.dimension, strict=True))
+        dimension = tuple(
+            a + power * b for a, b in zip(unit.dimension, base.dimension, strict=True)
+        )
         unit = Unit(unit.scale * base.scale ** float(power), dimension)
     return unit
 

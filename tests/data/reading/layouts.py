@@ -1,6 +1,8 @@
-"""Small files as programs write them, and what is in them: the oracle of `test_layouts` and torture.
+"""Small files as programs write them, and what is in them: the oracle of `test_layouts` and
+torture.
 
-A layout knows which variable is what because it made them; nothing here looks at attributes or names.
+A layout knows which variable is what because it made them; nothing here looks at attributes or
+names.
 """
 
 from __future__ import annotations
@@ -82,8 +84,8 @@ def attrs(units: str = "", standard: str = "", axis: str = "", **more: Any) -> d
 LAT = np.array([60.0, 30.0, 0.0, -30.0])  # from north to south
 LON = np.array([0.0, 72.0, 144.0, 216.0, 288.0])
 DAYS = ("2001-01-01", "2001-01-02", "2001-01-03")
-J, I = np.meshgrid(np.arange(4.0), np.arange(5.0), indexing="ij")
-LAT2, LON2 = 40 + 2 * J + 0.3 * I, -10 + 3 * I - 0.2 * J
+J, K = np.meshgrid(np.arange(4.0), np.arange(5.0), indexing="ij")
+LAT2, LON2 = 40 + 2 * J + 0.3 * K, -10 + 3 * K - 0.2 * J
 HOURS = tuple(f"2001-01-01T{6 * n:02d}" for n in range(3))
 
 
@@ -165,14 +167,21 @@ VALID = Truth(("t",), ("latitude", "longitude"), ("latitude", "longitude"), "val
 layout("ERA5, CDS since 2024 (valid_time)", VALID)(lambda: era5_new())
 layout(
     "ERA5, one pressure level",
-    Truth(*(VALID.channels, VALID.coords, VALID.space, "valid_time", HOURS), index={"pressure_level": 0}),
+    Truth(
+        *(VALID.channels, VALID.coords, VALID.space, "valid_time", HOURS),
+        index={"pressure_level": 0},
+    ),
     notes=(r"'pressure_level' has a single entry \(1000\) and is left out",),
 )(lambda: era5_new(1))
 layout(
     "ERA5, several pressure levels",
-    Truth(*(VALID.channels, VALID.coords, VALID.space, "valid_time", HOURS), index={"pressure_level": 2}),
+    Truth(
+        *(VALID.channels, VALID.coords, VALID.space, "valid_time", HOURS),
+        index={"pressure_level": 2},
+    ),
     options={"select": {"pressure_level": 500}},
-    refused=r"'pressure_level' has 3 entries as well \(1000, 850, 500 hPa\); keep one with --select",
+    refused=r"'pressure_level' has 3 entries as well \(1000, 850, 500 hPa\); keep one with "
+    r"--select",
     notes=("'pressure_level' selected: 500",),
 )(lambda: era5_new(3))
 
@@ -197,7 +206,14 @@ def era5_geopotential() -> xr.Dataset:
 
 @layout(
     "ERA5T, final and preliminary (expver)",
-    Truth(("t2m",), ("latitude", "longitude"), ("latitude", "longitude"), "time", HOURS, index={"expver": 0}),
+    Truth(
+        ("t2m",),
+        ("latitude", "longitude"),
+        ("latitude", "longitude"),
+        "time",
+        HOURS,
+        index={"expver": 0},
+    ),
     options={"select": {"expver": 1}},
     refused=r"'expver' has 2 entries as well \(1, 5\); keep one with --select expver=1",
 )
@@ -219,7 +235,11 @@ def cfgrib() -> xr.Dataset:
         {
             "t2m": (("step", "latitude", "longitude"), values(3, 4, 5), attrs("K")),
             "time": ((), 978307200, attrs("seconds since 1970-01-01", "forecast_reference_time")),
-            "valid_time": ("step", 978307200 + 21600 * np.arange(3), attrs("seconds since 1970-01-01", "time")),
+            "valid_time": (
+                "step",
+                978307200 + 21600 * np.arange(3),
+                attrs("seconds since 1970-01-01", "time"),
+            ),
         },
         {"step": ("step", 6.0 * np.arange(3), attrs("hours", "forecast_period"))}
         | lat_lon("latitude", "longitude"),
@@ -229,10 +249,16 @@ def cfgrib() -> xr.Dataset:
 @layout(
     "forecasts of several dates (time, step)",
     Truth(
-        ("t2m",), ("latitude", "longitude"), ("latitude", "longitude"), "step", (0.0, 6.0, 12.0), "time"
+        ("t2m",),
+        ("latitude", "longitude"),
+        ("latitude", "longitude"),
+        "step",
+        (0.0, 6.0, 12.0),
+        "time",
     ),
     options={"dims": {"time": "sequence", "step": "time"}},
-    refused=r"time \(2\) and step \(3\) both look like dimensions of time; .*--dims time=sequence,step=time",
+    refused=r"time \(2\) and step \(3\) both look like dimensions of time; .*--dims "
+    r"time=sequence,step=time",
 )
 def hindcasts() -> xr.Dataset:
     return xr.Dataset(
@@ -253,7 +279,9 @@ def cmip(calendar: str = "noleap", **more: Any) -> xr.Dataset:
             "tas": (
                 ("time", "lat", "lon"),
                 values(3, 4, 5),
-                attrs("K", "air_temperature", cell_methods="area: time: mean", coordinates="height"),
+                attrs(
+                    "K", "air_temperature", cell_methods="area: time: mean", coordinates="height"
+                ),
             ),
             "time_bnds": (("time", "bnds"), np.stack([np.arange(3.0), np.arange(3.0) + 1], 1)),
             "lat_bnds": (("lat", "bnds"), bounds),
@@ -283,16 +311,28 @@ def cmip_ocean() -> xr.Dataset:
             "tos": (
                 ("time", "j", "i"),
                 values(3, 4, 5),
-                attrs("degC", "sea_surface_temperature", coordinates="latitude longitude",
-                      cell_measures="area: areacello"),
+                attrs(
+                    "degC",
+                    "sea_surface_temperature",
+                    coordinates="latitude longitude",
+                    cell_measures="area: areacello",
+                ),
             ),
-            "latitude": (("j", "i"), LAT2, attrs("degrees_north", "latitude", bounds="vertices_latitude")),
-            "longitude": (("j", "i"), LON2 % 360, attrs("degrees_east", "longitude", bounds="vertices_longitude")),
+            "latitude": (
+                ("j", "i"),
+                LAT2,
+                attrs("degrees_north", "latitude", bounds="vertices_latitude"),
+            ),
+            "longitude": (
+                ("j", "i"),
+                LON2 % 360,
+                attrs("degrees_east", "longitude", bounds="vertices_longitude"),
+            ),
             "vertices_latitude": (("j", "i", "vertices"), corners, attrs("degrees_north")),
             "vertices_longitude": (("j", "i", "vertices"), corners, attrs("degrees_east")),
         },
         daily() | {"j": ("j", np.arange(4), attrs("1")), "i": ("i", np.arange(5), attrs("1"))},
-    )  # fmt: skip
+    )
 
 
 @layout(
@@ -319,12 +359,25 @@ def ensemble() -> xr.Dataset:
 
 def wrf(stagger: bool = False) -> xr.Dataset:
     names = ("Time", "south_north", "west_east")
-    common = {"FieldType": 104, "MemoryOrder": "XY ", "stagger": "", "coordinates": "XLONG XLAT XTIME"}
+    common = {
+        "FieldType": 104,
+        "MemoryOrder": "XY ",
+        "stagger": "",
+        "coordinates": "XLONG XLAT XTIME",
+    }
     chars = np.array([f"2001-01-01_{6 * n:02d}:00:00" for n in range(3)], dtype="S19")
     variables = {
         "Times": ("Time", chars),
-        "XLAT": (names, np.stack([LAT2] * 3).astype("f4"), {"units": "degree_north", "stagger": ""}),
-        "XLONG": (names, np.stack([LON2] * 3).astype("f4"), {"units": "degree_east", "stagger": ""}),
+        "XLAT": (
+            names,
+            np.stack([LAT2] * 3).astype("f4"),
+            {"units": "degree_north", "stagger": ""},
+        ),
+        "XLONG": (
+            names,
+            np.stack([LON2] * 3).astype("f4"),
+            {"units": "degree_east", "stagger": ""},
+        ),
         "XTIME": ("Time", 360.0 * np.arange(3), {"units": "minutes since 2001-01-01 00:00:00"}),
         "T2": (names, values(3, 4, 5), {"units": "K", "description": "TEMP at 2 M", **common}),
         "PSFC": (names, values(3, 4, 5, seed=1), {"units": "Pa", **common}),
@@ -341,14 +394,20 @@ def wrf(stagger: bool = False) -> xr.Dataset:
 
 
 WRF = Truth(
-    ("T2", "PSFC"), ("XLAT", "XLONG"), ("south_north", "west_east"), "Time", HOURS, index={"Time": 0}
+    ("T2", "PSFC"),
+    ("XLAT", "XLONG"),
+    ("south_north", "west_east"),
+    "Time",
+    HOURS,
+    index={"Time": 0},
 )
 layout("WRF, surface fields", WRF, notes=("'XLAT' is the same at all times",))(wrf)
 layout(
     "WRF, with staggered winds on levels",
     WRF,
     options={"channels": ["T2", "PSFC"]},
-    refused=r"same dimensions, got T2\(Time, south_north, west_east\) and 1 like it; U\(.*--channels T2,PSFC",
+    refused=r"same dimensions, got T2\(Time, south_north, west_east\) and 1 like it; "
+    r"U\(.*--channels T2,PSFC",
 )(lambda: wrf(stagger=True))
 layout("WRF, dates as texts alone", WRF)(lambda: wrf().drop_vars("XTIME"))
 
@@ -361,8 +420,13 @@ def moving_nest() -> xr.Dataset:
 
 
 def nemo(levels: int = 0) -> xr.Dataset:
-    time = attrs("seconds since 1950-01-01 00:00:00", "time", "T", calendar="gregorian",
-                 bounds="time_counter_bounds")  # fmt: skip
+    time = attrs(
+        "seconds since 1950-01-01 00:00:00",
+        "time",
+        "T",
+        calendar="gregorian",
+        bounds="time_counter_bounds",
+    )
     seconds = 1609459200.0 + 86400 * np.arange(3)
     dims = ("time_counter", *(["deptht"] if levels else []), "y", "x")
     shape = (3, *([levels] if levels else []), 4, 5)
@@ -371,19 +435,26 @@ def nemo(levels: int = 0) -> xr.Dataset:
         {
             "nav_lat": (("y", "x"), LAT2, attrs("degrees_north", "latitude")),
             "nav_lon": (("y", "x"), LON2, attrs("degrees_east", "longitude")),
-            "time_counter_bounds": (("time_counter", "axis_nbounds"), np.stack([seconds, seconds + 86400], 1)),
-            "votemper": (dims, values(*shape), attrs("degC", coordinates="time_counter nav_lat nav_lon")),
+            "time_counter_bounds": (
+                ("time_counter", "axis_nbounds"),
+                np.stack([seconds, seconds + 86400], 1),
+            ),
+            "votemper": (
+                dims,
+                values(*shape),
+                attrs("degC", coordinates="time_counter nav_lat nav_lon"),
+            ),
         },
         {"time_counter": ("time_counter", seconds, time)}
         | ({"deptht": ("deptht", [0.5, 1.5][:levels], depth)} if levels else {}),
-    )  # fmt: skip
+    )
 
 
 NEMO = ("votemper",), ("nav_lat", "nav_lon"), ("y", "x"), "time_counter", DAYS
 layout("NEMO, surface", Truth(*NEMO))(nemo)
-layout("NEMO, one level", Truth(*NEMO, index={"deptht": 0}), notes=("'deptht' has a single entry",))(
-    lambda: nemo(1)
-)
+layout(
+    "NEMO, one level", Truth(*NEMO, index={"deptht": 0}), notes=("'deptht' has a single entry",)
+)(lambda: nemo(1))
 layout(
     "NEMO, levels",
     Truth(*NEMO, index={"deptht": 1}),
@@ -403,17 +474,31 @@ def roms() -> xr.Dataset:
     rho = ("eta_rho", "xi_rho")
     return xr.Dataset(
         {
-            "zeta": (("ocean_time", *rho), values(3, 4, 5), attrs("meter", time="ocean_time", coordinates="lon_rho lat_rho ocean_time")),
+            "zeta": (
+                ("ocean_time", *rho),
+                values(3, 4, 5),
+                attrs("meter", time="ocean_time", coordinates="lon_rho lat_rho ocean_time"),
+            ),
             "lat_rho": (rho, LAT2, attrs("degree_north", "latitude")),
             "lon_rho": (rho, LON2, attrs("degree_east", "longitude")),
             "h": (rho, values(4, 5), attrs("meter", coordinates="lon_rho lat_rho")),
-            "mask_rho": (rho, np.ones((4, 5)), {"flag_values": [0.0, 1.0], "flag_meanings": "land water"}),
+            "mask_rho": (
+                rho,
+                np.ones((4, 5)),
+                {"flag_values": [0.0, 1.0], "flag_meanings": "land water"},
+            ),
             "lat_u": (("eta_u", "xi_u"), LAT2[:, 1:], attrs("degree_north", "latitude")),
             "lon_u": (("eta_u", "xi_u"), LON2[:, 1:], attrs("degree_east", "longitude")),
             "Vtransform": ((), 2),
         },
-        {"ocean_time": ("ocean_time", 86400.0 * np.arange(3), attrs("seconds since 2001-01-01", long_name="time since initialization"))},
-    )  # fmt: skip
+        {
+            "ocean_time": (
+                "ocean_time",
+                86400.0 * np.arange(3),
+                attrs("seconds since 2001-01-01", long_name="time since initialization"),
+            )
+        },
+    )
 
 
 @layout(
@@ -422,7 +507,7 @@ def roms() -> xr.Dataset:
 )
 def roms_box() -> xr.Dataset:
     rho = ("eta_rho", "xi_rho")
-    flat = {"x_rho": (rho, 1e3 * I, attrs("meter")), "y_rho": (rho, 1e3 * J, attrs("meter"))}
+    flat = {"x_rho": (rho, 1e3 * K, attrs("meter")), "y_rho": (rho, 1e3 * J, attrs("meter"))}
     zeta = roms().zeta.assign_attrs(coordinates="x_rho y_rho ocean_time")
     dropped = ["lat_rho", "lon_rho", "lat_u", "lon_u"]
     return roms().drop_vars(dropped).assign(flat).assign(zeta=zeta)
@@ -430,11 +515,23 @@ def roms_box() -> xr.Dataset:
 
 def cesm(levels: bool = False) -> xr.Dataset:
     dims = ("time", "lev", "lat", "lon") if levels else ("time", "lat", "lon")
-    lev = attrs("level", "atmosphere_hybrid_sigma_pressure_coordinate", positive="down",
-                formula_terms="a: hyam b: hybm p0: P0 ps: PS")  # fmt: skip
+    lev = attrs(
+        "level",
+        "atmosphere_hybrid_sigma_pressure_coordinate",
+        positive="down",
+        formula_terms="a: hyam b: hybm p0: P0 ps: PS",
+    )
     variables = {
-        "TS": (("time", "lat", "lon"), values(3, 4, 5), attrs("K", long_name="Surface temperature")),
-        "date": ("time", np.array([20010101, 20010102, 20010103]), attrs(long_name="current date (YYYYMMDD)")),
+        "TS": (
+            ("time", "lat", "lon"),
+            values(3, 4, 5),
+            attrs("K", long_name="Surface temperature"),
+        ),
+        "date": (
+            "time",
+            np.array([20010101, 20010102, 20010103]),
+            attrs(long_name="current date (YYYYMMDD)"),
+        ),
         "datesec": ("time", np.zeros(3, int)),
         "time_bnds": (("time", "nbnd"), np.stack([np.arange(3.0), np.arange(3.0) + 1], 1)),
         "gw": ("lat", np.ones(4), attrs(long_name="gauss weights")),
@@ -444,16 +541,16 @@ def cesm(levels: bool = False) -> xr.Dataset:
     if levels:
         variables["T"] = (dims, values(3, 2, 4, 5), attrs("K", mdims=1))
         variables |= {name: ("lev", np.array([0.1, 0.2])) for name in ("hyam", "hybm")}
-    time = attrs("days since 2001-01-01 00:00:00", calendar="noleap", bounds="time_bnds", long_name="time")
+    time = attrs(
+        "days since 2001-01-01 00:00:00", calendar="noleap", bounds="time_bnds", long_name="time"
+    )
     coords = {"time": ("time", np.arange(3.0), time)} | lat_lon()
     if levels:
         coords["lev"] = ("lev", [500.0, 900.0], lev)
-    return xr.Dataset(variables, coords)  # fmt: skip
+    return xr.Dataset(variables, coords)
 
 
-layout(
-    "CESM/CAM, surface", Truth(("TS",), ("lat", "lon"), ("lat", "lon"), "time", DAYS)
-)(cesm)
+layout("CESM/CAM, surface", Truth(("TS",), ("lat", "lon"), ("lat", "lon"), "time", DAYS))(cesm)
 layout(
     "CESM/CAM, hybrid levels",
     Truth(("T",), ("lat", "lon"), ("lat", "lon"), "time", DAYS, index={"lev": 1}),
@@ -502,17 +599,25 @@ def mom() -> xr.Dataset:
     grid = ("yt_ocean", "xt_ocean")
     return xr.Dataset(
         {
-            "sst": (("Time", *grid), values(3, 4, 5), attrs("degrees C", coordinates="geolon_t geolat_t")),
+            "sst": (
+                ("Time", *grid),
+                values(3, 4, 5),
+                attrs("degrees C", coordinates="geolon_t geolat_t"),
+            ),
             "geolat_t": (grid, LAT2, attrs("degrees_N")),
             "geolon_t": (grid, LON2, attrs("degrees_E")),
             "average_DT": ("Time", np.ones(3), attrs("days")),
         },
         {
-            "Time": ("Time", np.arange(3.0), attrs("days since 2001-01-01", cartesian_axis="T", calendar_type="JULIAN")),
+            "Time": (
+                "Time",
+                np.arange(3.0),
+                attrs("days since 2001-01-01", cartesian_axis="T", calendar_type="JULIAN"),
+            ),
             "yt_ocean": ("yt_ocean", LAT2[:, 0], attrs("degrees_N", cartesian_axis="Y")),
             "xt_ocean": ("xt_ocean", LON2[0], attrs("degrees_E", cartesian_axis="X")),
         },
-    )  # fmt: skip
+    )
 
 
 @layout(
@@ -522,17 +627,29 @@ def mom() -> xr.Dataset:
 def hycom() -> xr.Dataset:
     return xr.Dataset(
         {
-            "ssh": (("MT", "Y", "X"), values(3, 4, 5), attrs("m", "sea_surface_elevation", coordinates="Longitude Latitude Date")),
+            "ssh": (
+                ("MT", "Y", "X"),
+                values(3, 4, 5),
+                attrs("m", "sea_surface_elevation", coordinates="Longitude Latitude Date"),
+            ),
             "Latitude": (("Y", "X"), LAT2, attrs("degrees_north", "latitude")),
             "Longitude": (("Y", "X"), LON2, attrs("degrees_east", "longitude")),
-            "Date": ("MT", [20010101.0, 20010102.0, 20010103.0], attrs("day as %Y%m%d.%f", calendar="proleptic_gregorian")),
+            "Date": (
+                "MT",
+                [20010101.0, 20010102.0, 20010103.0],
+                attrs("day as %Y%m%d.%f", calendar="proleptic_gregorian"),
+            ),
         },
         {
-            "MT": ("MT", 36526.0 + np.arange(3), attrs("days since 1900-12-31 00:00:00", "time", "T", calendar="standard")),
+            "MT": (
+                "MT",
+                36526.0 + np.arange(3),
+                attrs("days since 1900-12-31 00:00:00", "time", "T", calendar="standard"),
+            ),
             "Y": ("Y", np.arange(1, 5), attrs(axis="Y", point_spacing="even")),
             "X": ("X", np.arange(1, 6), attrs(axis="X", point_spacing="even")),
         },
-    )  # fmt: skip
+    )
 
 
 @layout(
@@ -543,34 +660,64 @@ def ostia() -> xr.Dataset:
     dims = ("time", "lat", "lon")
     packed = (100 * np.arange(60).reshape(3, 4, 5)).astype("i2")
     scaled = {"scale_factor": 0.01, "add_offset": 273.15, "_FillValue": np.int16(-32768)}
-    flags = {"flag_masks": np.array([1, 2], "i1"), "flag_meanings": "sea land", "valid_min": np.int8(1)}
+    flags = {
+        "flag_masks": np.array([1, 2], "i1"),
+        "flag_meanings": "sea land",
+        "valid_min": np.int8(1),
+    }
     return xr.Dataset(
         {
-            "analysed_sst": (dims, packed, attrs("kelvin", "sea_surface_foundation_temperature", **scaled)),
+            "analysed_sst": (
+                dims,
+                packed,
+                attrs("kelvin", "sea_surface_foundation_temperature", **scaled),
+            ),
             "mask": (dims, np.ones((3, 4, 5), "i1"), flags),
         },
-        {"time": ("time", 631152000 + 86400 * np.arange(3), attrs("seconds since 1981-01-01 00:00:00", "time", "T"))}
+        {
+            "time": (
+                "time",
+                631152000 + 86400 * np.arange(3),
+                attrs("seconds since 1981-01-01 00:00:00", "time", "T"),
+            )
+        }
         | lat_lon(descending=False),
-    )  # fmt: skip
+    )
 
 
-@layout("GPM IMERG (time, lon, lat)", Truth(("precipitation",), ("lat", "lon"), ("lon", "lat"), "time", DAYS))
+@layout(
+    "GPM IMERG (time, lon, lat)",
+    Truth(("precipitation",), ("lat", "lon"), ("lon", "lat"), "time", DAYS),
+)
 def imerg() -> xr.Dataset:
     rain = {"units": "mm/hr", "_FillValue": np.float32(-9999.9), "coordinates": "time lon lat"}
     return xr.Dataset(
         {
             "precipitation": (("time", "lon", "lat"), values(3, 5, 4), rain),
-            "time_bnds": (("time", "nv"), np.zeros((3, 2), "i4"), attrs("seconds since 1970-01-01")),
+            "time_bnds": (
+                ("time", "nv"),
+                np.zeros((3, 2), "i4"),
+                attrs("seconds since 1970-01-01"),
+            ),
         },
-        {"time": ("time", 978307200 + 86400 * np.arange(3), attrs("seconds since 1970-01-01 00:00:00 UTC", "time", bounds="time_bnds"))}
+        {
+            "time": (
+                "time",
+                978307200 + 86400 * np.arange(3),
+                attrs("seconds since 1970-01-01 00:00:00 UTC", "time", bounds="time_bnds"),
+            )
+        }
         | lat_lon(descending=False),
-    )  # fmt: skip
+    )
 
 
 def rotated(places: bool = True, mapping: bool = True) -> xr.Dataset:
     grid = ("rlat", "rlon")
-    pole = {"grid_mapping_name": "rotated_latitude_longitude", "grid_north_pole_latitude": 39.25,
-            "grid_north_pole_longitude": -162.0}  # fmt: skip
+    pole = {
+        "grid_mapping_name": "rotated_latitude_longitude",
+        "grid_north_pole_latitude": 39.25,
+        "grid_north_pole_longitude": -162.0,
+    }
     where = {"grid_mapping": "rotated_pole"} | ({"coordinates": "lat lon"} if places else {})
     variables: dict[str, Any] = {"tas": (("time", *grid), values(3, 4, 5), attrs("K", **where))}
     if mapping:
@@ -601,7 +748,8 @@ layout(
     "rotated pole of which nothing is said",
     Truth(("tas",), ("rlat", "rlon"), ("rlat", "rlon"), "time", DAYS, geometry="box"),
     options={"coordinate_names": ["rlat", "rlon"]},
-    refused="'rlat' is a coordinate of a rotated pole, and nothing says where that pole is; say --coords",
+    refused="'rlat' is a coordinate of a rotated pole, and nothing says where that pole is; say "
+    "--coords",
 )(lambda: rotated(places=False, mapping=False))
 
 
@@ -622,14 +770,21 @@ def turned_places(dataset: xr.Dataset) -> dict[str, Any]:
             found.append((np.rad2deg(np.arcsin(v[2])), np.rad2deg(np.arctan2(v[1], v[0]))))
     shape = (dataset.sizes["rlat"], dataset.sizes["rlon"])
     pair = np.array(found).T.reshape(2, *shape)
-    return {name: (("rlat", "rlon"), each) for name, each in zip(("latitude", "longitude"), pair, strict=True)}
+    return {
+        name: (("rlat", "rlon"), each)
+        for name, each in zip(("latitude", "longitude"), pair, strict=True)
+    }
 
 
 def projected(name: str, places: bool) -> xr.Dataset:
     where = {"grid_mapping": "crs"} | ({"coordinates": "lat lon"} if places else {})
     variables: dict[str, Any] = {
         "swe": (("time", "y", "x"), values(3, 4, 5), attrs("kg m-2", **where)),
-        "crs": ((), np.int32(0), {"grid_mapping_name": name, "longitude_of_projection_origin": 10.0}),
+        "crs": (
+            (),
+            np.int32(0),
+            {"grid_mapping_name": name, "longitude_of_projection_origin": 10.0},
+        ),
     }
     if places:
         variables["lat"] = (("y", "x"), LAT2, attrs("degrees_north", "latitude"))
@@ -688,7 +843,11 @@ def mpas() -> xr.Dataset:
 def stations() -> xr.Dataset:
     return xr.Dataset(
         {
-            "temp": (("station", "time"), values(6, 3), attrs("degC", coordinates="lat lon alt station_name")),
+            "temp": (
+                ("station", "time"),
+                values(6, 3),
+                attrs("degC", coordinates="lat lon alt station_name"),
+            ),
             "lat": ("station", np.linspace(40, 60, 6), attrs("degrees_north", "latitude")),
             "lon": ("station", np.linspace(0, 20, 6), attrs("degrees_east", "longitude")),
             "alt": ("station", np.full(6, 10.0), attrs("m", "height", "Z", positive="up")),
@@ -699,7 +858,9 @@ def stations() -> xr.Dataset:
 
 
 @layout(
-    "drifters (lat and lon over time)", None, refused="the points move: 'lat' is another one at time index"
+    "drifters (lat and lon over time)",
+    None,
+    refused="the points move: 'lat' is another one at time index",
 )
 def drifters() -> xr.Dataset:
     return xr.Dataset(
@@ -714,7 +875,9 @@ def drifters() -> xr.Dataset:
 
 @layout(
     "months since a date (IRI)",
-    Truth(("sst",), ("Y", "X"), ("Y", "X"), "T", ("1980-01-16T12", "1980-02-15T12", "1980-03-16T12")),
+    Truth(
+        ("sst",), ("Y", "X"), ("Y", "X"), "T", ("1980-01-16T12", "1980-02-15T12", "1980-03-16T12")
+    ),
     notes=("dates of 'T' are written as 'months since 1960-01-01'",),
 )
 def iri() -> xr.Dataset:
@@ -742,7 +905,9 @@ def western() -> xr.Dataset:
     return cf().assign_coords(lon=("lon", LON - 180.0, attrs("degrees_east", "longitude")))
 
 
-@layout("land as missing values", SPHERE, options={"missing": "mask"}, refused="is nan in sequence 0")
+@layout(
+    "land as missing values", SPHERE, options={"missing": "mask"}, refused="is nan in sequence 0"
+)
 def land() -> xr.Dataset:
     dataset = cf()
     dataset["tas"][:, 1, 2] = 1e20
@@ -750,9 +915,7 @@ def land() -> xr.Dataset:
     return dataset
 
 
-@layout(
-    "zonal means (time, lat)", Truth(("ua",), ("lat",), ("lat",), "time", DAYS, geometry="box")
-)
+@layout("zonal means (time, lat)", Truth(("ua",), ("lat",), ("lat",), "time", DAYS, geometry="box"))
 def zonal() -> xr.Dataset:
     coords = daily() | {"lat": lat_lon()["lat"]}
     return xr.Dataset({"ua": (("time", "lat"), values(3, 4), attrs("m s-1"))}, coords)
@@ -781,8 +944,13 @@ def cfd() -> xr.Dataset:
 def cfd_3d() -> xr.Dataset:
     return xr.Dataset(
         {"u": (("time", "z", "y", "x"), values(3, 2, 4, 5))},
-        SECONDS | {"z": ("z", [0.0, 1.5]), "y": ("y", np.linspace(0, 1, 4)), "x": ("x", np.linspace(0, 2, 5))},
-    )  # fmt: skip
+        SECONDS
+        | {
+            "z": ("z", [0.0, 1.5]),
+            "y": ("y", np.linspace(0, 1, 4)),
+            "x": ("x", np.linspace(0, 2, 5)),
+        },
+    )
 
 
 @layout(
@@ -794,7 +962,11 @@ def terrain_following() -> xr.Dataset:
     return xr.Dataset(
         {"u": (("time", *over), values(3, 2, 4, 5))},
         SECONDS
-        | {"z": ("z", [0.0, 1.5]), "x": (over, np.stack([I, I + 0.1])), "y": (over, np.stack([J, J + 0.1]))},
+        | {
+            "z": ("z", [0.0, 1.5]),
+            "x": (over, np.stack([K, K + 0.1])),
+            "y": (over, np.stack([J, J + 0.1])),
+        },
     )
 
 
@@ -845,7 +1017,11 @@ def frames() -> xr.Dataset:
     return renamed.assign_coords(frame=("frame", [0.0, 0.04, 0.08]))
 
 
-@layout("a grid without coordinates", None, refused="nothing says where the points along dimension 'y' are")
+@layout(
+    "a grid without coordinates",
+    None,
+    refused="nothing says where the points along dimension 'y' are",
+)
 def bare() -> xr.Dataset:
     return cfd().drop_vars(["x", "y"])
 
@@ -859,9 +1035,40 @@ def complex_values() -> xr.Dataset:
     "attributes that contradict names",
     SPHERE,
     options={"coordinate_names": ["lat", "lon"], "geometry": "sphere"},
-    refused="'lat' contradicts itself: standard_name 'longitude' makes it a longitude, but it has its name",
+    refused="'lat' contradicts itself: standard_name 'longitude' makes it a longitude, but it "
+    "has its name",
 )
 def contradictory() -> xr.Dataset:
     dataset = cf()
     dataset["lat"].attrs, dataset["lon"].attrs = dataset["lon"].attrs, dataset["lat"].attrs
     return dataset
+
+
+def row(case: Layout) -> str:
+    """A layout in the table of docs/data.md."""
+    if case.truth is None:
+        return f"| {case.name} | refused: {_plain(case.refused)} |"
+    truth = case.truth
+    places = ", ".join(name.replace("true ", "computed ") for name in truth.coords)
+    parts = [f"{truth.geometry} ({places})"]
+    parts += [f"time `{truth.time}`"] if truth.time else []
+    parts += [f"sequences `{truth.sequence}`"] if truth.sequence else []
+    told = f"read as {', '.join(parts)}"
+    options = _options(case.options)
+    return f"| {case.name} | {f'needs `{options}`, then ' if options else ''}{told} |"
+
+
+def _options(options: dict[str, Any]) -> str:
+    """As one would type them."""
+    words = []
+    for name, value in options.items():
+        if isinstance(value, dict):
+            value = ",".join(f"{key}={each}" for key, each in value.items())
+        elif isinstance(value, list):
+            value = ",".join(value)
+        words.append(f"--{name.replace('coordinate_names', 'coords')} {value}")
+    return " ".join(words)
+
+
+def _plain(pattern: str) -> str:
+    return pattern.replace("\\", "").split(";")[0].split(": '")[0]

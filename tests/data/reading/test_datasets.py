@@ -188,7 +188,8 @@ def test_integers_become_floats(scattered: xr.Dataset) -> None:
         ),
         (
             lambda d: d.rename(sequence="component").assign_coords(component=[0, 1]),
-            r"nothing says what dimension 'component' \(2\) is; say so with --dims component=time, ",
+            r"nothing says what dimension 'component' \(2\) is; say so with --dims "
+            r"component=time, ",
         ),
         (lambda d: d.isel(time=slice(0)), r"empty.*dimension 'time'"),
         (lambda d: d.isel(x=slice(0)), r"empty.*dimension 'x'"),

@@ -1,4 +1,4 @@
-"""Files as programs write them: values, places, times and words, or a refusal that says what to do."""
+"""Files as programs write them: values, places, times and words, or a refusal that helps."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from layouts import LAYOUTS, Layout, Truth, turned_places
+from layouts import LAYOUTS, Layout, Truth, row, turned_places
 
 from smore.data import Trajectories
 from smore.errors import DataError
@@ -22,10 +22,14 @@ def raw(dataset: xr.Dataset, name: str, truth: Truth) -> np.ndarray:
     """The values of a variable as they are meant, over the dimensions that are left."""
     variable = dataset[name]
     values = variable.values.astype(float)
-    values = values * variable.attrs.get("scale_factor", 1.0) + variable.attrs.get("add_offset", 0.0)
+    values = values * variable.attrs.get("scale_factor", 1.0) + variable.attrs.get(
+        "add_offset", 0.0
+    )
     if variable.attrs.get("units") == "rad":
         values = np.rad2deg(values)
-    index = {dim: truth.index[dim] for dim in truth.index if dim in variable.dims and dim != truth.time}
+    index = {
+        dim: truth.index[dim] for dim in truth.index if dim in variable.dims and dim != truth.time
+    }
     if name in truth.coords and truth.time in variable.dims:
         index[truth.time] = 0
     return xr.DataArray(values, dims=variable.dims).isel(index)
@@ -41,7 +45,11 @@ def assert_right(made: Trajectories, dataset: xr.Dataset, truth: Truth) -> None:
     for s, sequence in enumerate(made):
         told = made.clock.to_values(sequence.times)
         for value, wanted in zip(told, truth.instants, strict=True):
-            same = value == wanted if isinstance(wanted, float) else str(value).replace(" ", "T").startswith(wanted)
+            same = (
+                value == wanted
+                if isinstance(wanted, float)
+                else str(value).replace(" ", "T").startswith(wanted)
+            )
             assert same or float(np.asarray(value, "m8[us]").astype(float)) == 3.6e9 * wanted
         assert sequence.mesh.num_points == np.prod(sizes)
         columns = [places(dataset, name, truth, sizes) for name in truth.coords]
@@ -88,5 +96,8 @@ def test_read_as_it_is_meant_or_refused(case: Layout, tmp_path: Path) -> None:
         assert re.search(words, told), told
 
 
-def test_there_are_forty_layouts() -> None:
+def test_the_table_in_the_documentation_has_every_layout() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
     assert len(LAYOUTS) >= 40
+    for case in LAYOUTS:
+        assert row(case) in page, row(case)

@@ -15,9 +15,30 @@ from smore.errors import DataError
 
 WEIGHT_NAMES = ("quadrature_weights", "cell_area", "area", "areacella", "areacello", "areaCell")
 # Dimensions that count the corners of a cell, or the ends of an interval.
-_BOUND_DIMS = ("bnds", "bound", "bounds", "nbnd", "nbnds", "nb2", "nv", "nv_a", "vertices", "vertex",
-               "ntb", "d2", "tbnd", "axis_nbounds", "nvertex", "corners", "ncorners", "hist_interval",
-               "DateStrLen", "StrLen", "latv", "lonv")  # fmt: skip
+_BOUND_DIMS = (
+    "bnds",
+    "bound",
+    "bounds",
+    "nbnd",
+    "nbnds",
+    "nb2",
+    "nv",
+    "nv_a",
+    "vertices",
+    "vertex",
+    "ntb",
+    "d2",
+    "tbnd",
+    "axis_nbounds",
+    "nvertex",
+    "corners",
+    "ncorners",
+    "hist_interval",
+    "DateStrLen",
+    "StrLen",
+    "latv",
+    "lonv",
+)
 _BOUND_SUFFIXES = ("_bnds", "_bounds", "_bound", "_vertices", "_bnd")
 
 
@@ -109,10 +130,13 @@ def require_channels(dataset: xr.Dataset, channels: abc.Sequence[str]) -> None:
 def different_grids(dataset: xr.Dataset, names: abc.Iterable[str]) -> DataError:
     """What is said of channels that have different dimensions."""
     groups = group_by_dims(dataset, names)
-    told = "; ".join(f"{describe(dataset, [group[0]])}{_others(group)}" for group in list(groups.values())[:5])
+    told = "; ".join(
+        f"{describe(dataset, [group[0]])}{_others(group)}" for group in list(groups.values())[:5]
+    )
     largest = max(groups.values(), key=len)
     return DataError(
-        f"all channels must have the same dimensions, got {told}; keep those that belong together, such as "
+        f"all channels must have the same dimensions, got {told}; keep those that belong "
+        "together, such as "
         f"--channels {','.join(map(shown, largest[:4]))} (in Python: channels=[...])"
     )
 

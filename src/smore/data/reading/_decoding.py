@@ -1,6 +1,7 @@
 """What files say in ways that xarray leaves as they are, made plain before anything is looked for.
 
-Dates as texts (WRF, MPAS) or as numbers like 20010131.5, months since a date, latitudes in radians, latitudes
+Dates as texts (WRF, MPAS) or as numbers like 20010131.5, months since a date, latitudes in
+radians, latitudes
 that are repeated for every time, and coordinates of a rotated pole.
 """
 
@@ -19,7 +20,9 @@ from smore.data.reading.roles import holds_dates, in_radians, is_rotated, role_o
 from smore.errors import DataError
 
 _TEXT_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})[_T ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?Z?")
-_SINCE = re.compile(r"(months?|years?)\s+since\s+(\d{1,4})-(\d{1,2})(?:-(\d{1,2}))?.*", re.IGNORECASE)
+_SINCE = re.compile(
+    r"(months?|years?)\s+since\s+(\d{1,4})-(\d{1,2})(?:-(\d{1,2}))?.*", re.IGNORECASE
+)
 _CALENDARS = {"360": "360_day", "365": "noleap", "": "standard", "gregorian": "standard"}
 _POLE = ("grid_north_pole_latitude", "grid_north_pole_longitude")
 # Positions at which coordinates that are repeated for every time are compared.
@@ -47,7 +50,11 @@ def _dates(dataset: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
         texts = variable.dtype.kind in "SUO" and not holds_dates(variable)
         if texts and variable.ndim == 1 and role_of_name(name) == "time":
             values, told = _text_dates(variable), "texts"
-        elif variable.ndim <= 1 and variable.dtype.kind in "fiu" and units.startswith("day as %Y%m%d"):
+        elif (
+            variable.ndim <= 1
+            and variable.dtype.kind in "fiu"
+            and units.startswith("day as %Y%m%d")
+        ):
             values, told = _written_dates(variable.values), f"'{units}'"
         elif variable.dtype.kind in "fiu" and (found := _SINCE.fullmatch(units)):
             calendar = str(variable.attrs.get("calendar", "")).casefold()
@@ -62,7 +69,9 @@ def _dates(dataset: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
 
 
 def _text_dates(variable: xr.Variable) -> NDArray | None:
-    texts = [t.decode("ascii", "replace") if isinstance(t, bytes) else str(t) for t in variable.values]
+    texts = [
+        t.decode("ascii", "replace") if isinstance(t, bytes) else str(t) for t in variable.values
+    ]
     parsed = [_TEXT_DATE.fullmatch(text.strip().strip("\x00")) for text in texts]
     if not texts or not all(parsed):
         return None
@@ -133,13 +142,14 @@ def _steady_places(dataset: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
 
 
 def _require_steady(name: str, variable: xr.Variable, dim: str) -> None:
-    """Compare some times, the first and the last among them: coordinates may be as large as fields."""
+    """Compare some times, first and last among them: coordinates may be as large as fields."""
     length = variable.sizes[dim]
     first = variable.isel({dim: 0}).values
     for position in np.unique(np.linspace(0, length - 1, NUM_COMPARED).astype(int)):
         if not np.array_equal(variable.isel({dim: position}).values, first, equal_nan=True):
             raise DataError(
-                f"the points move: '{name}' is another one at time index {position} than at 0; expected "
+                f"the points move: '{name}' is another one at time index {position} than at 0; "
+                "expected "
                 "points that stay where they are; interpolate the fields to fixed points"
             )
 
@@ -150,7 +160,9 @@ def _degrees(dataset: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
         name = str(key)
         angle = role_of(name, variable).role in ("latitude", "longitude")
         if angle and in_radians(variable) and variable.dtype.kind == "f" and variable.ndim:
-            units = "degrees_north" if role_of(name, variable).role == "latitude" else "degrees_east"
+            units = (
+                "degrees_north" if role_of(name, variable).role == "latitude" else "degrees_east"
+            )
             attrs = {**variable.attrs, "units": units}
             degrees = np.rad2deg(variable.values.astype(np.float64))
             dataset = dataset.assign_coords({name: (variable.dims, degrees, attrs)})

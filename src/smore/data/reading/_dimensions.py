@@ -1,6 +1,7 @@
 """Which part each dimension of the channels plays: time, sequence, or space.
 
-A dimension that nothing speaks for is never guessed at: it has to be told (`--dims NAME=PART`), or to have
+A dimension that nothing speaks for is never guessed at: it has to be told (`--dims NAME=PART`), or
+to have
 a single entry.
 """
 
@@ -55,7 +56,9 @@ def find_dimensions(
     for dim, verdict in verdicts.items():
         if verdict.contradiction:
             place = verdict.role not in _NO_SPACE
-            how = "--coords, all coordinates separated by commas" if place else f"--dims {dim}=space"
+            how = (
+                "--coords, all coordinates separated by commas" if place else f"--dims {dim}=space"
+            )
             raise contradictory(dim, verdict, how)
     by_part, squeezed = _shared_out(dataset, used, asked, verdicts)
     time = next(iter(by_part["time"]), None)
@@ -74,7 +77,7 @@ def find_dimensions(
 def _shared_out(
     dataset: xr.Dataset, used: Sequence[str], asked: dict[str, str], verdicts: dict[str, Verdict]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """One dimension of time and one of sequences, at most, and those with a single entry left out."""
+    """One dimension of time and of sequences, at most; those of a single entry are left out."""
     by_part = {part: [dim for dim in used if asked.get(dim) == part] for part in ("time", SEQUENCE)}
     here = {role: [dim for dim, v in verdicts.items() if v.role == role] for role in _NO_SPACE}
     single = [dim for dim in here["other time"] if dataset.sizes[dim] == 1]
@@ -94,7 +97,8 @@ def _shared_out(
 def contradictory(name: str, verdict: Verdict, remedy: str) -> DataError:
     """What is said of a variable that says two things."""
     return DataError(
-        f"'{shown(name)}' contradicts itself: {verdict.why} makes it {_article(verdict.role)}, but it has "
+        f"'{shown(name)}' contradicts itself: {verdict.why} makes it {_article(verdict.role)}, "
+        "but it has "
         f"{shown(verdict.contradiction)}; correct the file, or say what it is with {remedy}"
     )
 
@@ -113,7 +117,8 @@ def _asked(dataset: xr.Dataset, told: Mapping[str, str]) -> dict[str, str]:
             asked[str(dataset[name].dims[-1])] = part
         else:
             raise DataError(
-                f"--dims: there is no dimension '{shown(name)}'; the file has {listed(dataset.sizes)}"
+                f"--dims: there is no dimension '{shown(name)}'; the file has "
+                f"{listed(dataset.sizes)}"
             )
     return asked
 
@@ -141,7 +146,9 @@ def _instants(
     """The variable that says when snapshots are."""
     candidates = []
     for name, variable in dataset.variables.items():
-        if not set(variable.dims) <= {time, sequence} or (time is not None and time not in variable.dims):
+        if not set(variable.dims) <= {time, sequence} or (
+            time is not None and time not in variable.dims
+        ):
             continue
         verdict = role_of(name, variable)
         if name == time or told.get(str(name)) == "time":
@@ -174,6 +181,7 @@ def _two(dataset: xr.Dataset, dims: list[str], part: str) -> DataError:
     first, last = dims[0], dims[-1]
     how = f"{first}=sequence,{last}=time" if kind == "time" else f"{first}=sequence,{last}=space"
     return DataError(
-        f"{' and '.join(f'{shown(d)} ({dataset.sizes[d]})' for d in dims)} both look like dimensions of "
+        f"{' and '.join(f'{shown(d)} ({dataset.sizes[d]})' for d in dims)} both look like "
+        "dimensions of "
         f"{kind}; keep one entry of one of them, --select {last}=VALUE, or say --dims {how}"
     )

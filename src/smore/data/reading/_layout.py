@@ -1,7 +1,9 @@
 """Which variable of a dataset plays which part, and the record of how that was found.
 
-1. Data variables that can be channels are told from bounds, flags, weights and the like (`_channels`).
-2. Each of their dimensions is time, sequence or space (`_dimensions`), by attributes, then by names.
+1. Data variables that can be channels are told from bounds, flags, weights and the like
+(`_channels`).
+2. Each of their dimensions is time, sequence or space (`_dimensions`), by attributes, then by
+names.
 3. Every dimension of space is located by coordinates (`places`).
 
 Where two readings are possible, the user is asked for the option that decides.
@@ -123,8 +125,10 @@ def _channels(dataset: xr.Dataset, how: ReadAs) -> tuple[list[str], Dimensions]:
         over = f"'{parts.time}' and space" if parts.time else "time and space"
         raise DataError(
             f"expected data variables over {over} to take as channels, found none among "
-            f"{describe(dataset, dataset.data_vars) or 'no variables'}; name them with --channels, the "
-            "dimension of time with --dims NAME=time, that of separate runs with --dims NAME=sequence"
+            f"{describe(dataset, dataset.data_vars) or 'no variables'}; name them with "
+            "--channels, the "
+            "dimension of time with --dims NAME=time, that of separate runs with --dims "
+            "NAME=sequence"
         )
     if len(group_by_dims(dataset, able)) > 1:
         raise different_grids(dataset, able)
@@ -161,7 +165,8 @@ def _weights(dataset: xr.Dataset, channels: list[str], dims: tuple[str, ...]) ->
     found = [
         str(name)
         for name in [*named, *dataset.variables]
-        if (name in named or is_weight(name, dataset[name])) and set(dataset[name].dims) <= set(dims)
+        if (name in named or is_weight(name, dataset[name]))
+        and set(dataset[name].dims) <= set(dims)
     ]
     return next(iter(found), None)
 
@@ -187,9 +192,7 @@ def _record(
         taken.append(Taken(weights, "weights", "areas of the cells"))
     known = {each.name for each in taken} | set(places.names)
     left = [
-        LeftOut(name, why)
-        for name, why in candidates(dataset).items()
-        if why and name not in known
+        LeftOut(name, why) for name, why in candidates(dataset).items() if why and name not in known
     ]
     left += [
         LeftOut(name, why)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def _npy(path: Path) -> dict[str, NDArray]:
 
 def _npz(path: Path) -> dict[str, NDArray]:
     with np.load(path, allow_pickle=False) as file:
-        return {name: _loaded(lambda n=name: file[n], name, path) for name in file.files}
+        return {name: _loaded(partial(file.__getitem__, name), name, path) for name in file.files}
 
 
 def _loaded(load: Callable[[], NDArray], name: str, path: Path) -> NDArray:
@@ -73,7 +74,8 @@ def _loaded(load: Callable[[], NDArray], name: str, path: Path) -> NDArray:
 
 def _objects(name: str, path: Path) -> DataError:
     return DataError(
-        f"'{shown(name)}' in {path} holds objects, not numbers; objects may be programs and are never "
+        f"'{shown(name)}' in {path} holds objects, not numbers; objects may be programs and are "
+        "never "
         "loaded; save it as an array of numbers"
     )
 

@@ -42,12 +42,14 @@ def dataset_of(
     fields = {name: array for name, array in chosen.items() if array.ndim == len(axes)}
     if not fields:
         raise DataError(
-            f"expected an array with {len(axes)} axes ({', '.join(axes)}), got {_shapes(arrays)}; name all "
+            f"expected an array with {len(axes)} axes ({', '.join(axes)}), got "
+            f"{_shapes(arrays)}; name all "
             "axes of the fields with --axes"
         )
     if len({array.shape for array in fields.values()}) > 1:
         raise DataError(
-            f"arrays with the axes {', '.join(axes)} differ in shape: {_shapes(fields)}; say which with "
+            f"arrays with the axes {', '.join(axes)} differ in shape: {_shapes(fields)}; say "
+            "which with "
             "--channels"
         )
     if not apart:
@@ -84,7 +86,11 @@ def with_coordinate(
     if found is None:
         raise DataError(f"expected NAME or NAME(AXIS) for a coordinate, got {target!r}")
     name = found[1].strip()
-    along = [axis.strip() for axis in found[2].split(",")] if found[2] else _along(dataset, name, values)
+    along = (
+        [axis.strip() for axis in found[2].split(",")]
+        if found[2]
+        else _along(dataset, name, values)
+    )
     for axis in along:
         if axis not in dataset.dims:
             raise DataError(
@@ -94,7 +100,8 @@ def with_coordinate(
     shape = tuple(dataset.sizes[axis] for axis in along)
     if values.shape != shape:
         raise DataError(
-            f"coordinate '{shown(name)}' must have the shape {shape} of {', '.join(along)}, has {values.shape}"
+            f"coordinate '{shown(name)}' must have the shape {shape} of {', '.join(along)}, has "
+            f"{values.shape}"
         )
     return dataset.assign_coords({name: (tuple(along), values, {"units": units} if units else {})})
 
@@ -105,7 +112,8 @@ def _along(dataset: xr.Dataset, name: str, values: NDArray) -> list[str]:
     fitting = [str(axis) for axis, size in dataset.sizes.items() if (size,) == values.shape]
     if len(fitting) != 1:
         raise DataError(
-            f"cannot tell along which axis '{shown(name)}' runs; say so, as in --coord '{name}(AXIS)=...', "
+            f"cannot tell along which axis '{shown(name)}' runs; say so, as in --coord "
+            f"'{name}(AXIS)=...', "
             f"with AXIS one of {listed(dataset.sizes)}"
         )
     return fitting

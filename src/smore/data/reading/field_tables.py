@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 from smore.data.reading.record import listed, shown
 from smore.data.reading.roles import role_of_name
-from smore.data.reading.tables import filled_lines, number_of, value_of
+from smore.data.reading.tables import coordinate_in, filled_lines, value_in
 from smore.errors import DataError
 
 POINT = "point"
@@ -19,7 +19,8 @@ POINT = "point"
 def read_field_table(path: Path, channels: Sequence[str] | None = None) -> xr.Dataset:
     """A dataset over (sequence,) time and points, from columns of times, places and channels.
 
-    Columns are told by their names: time, sequence (or run, member, ..), and x, y, z, latitude, longitude;
+    Columns are told by their names: time, sequence (or run, member, ..), and x, y, z, latitude,
+    longitude;
     all others are channels. Every time needs a row for every point.
 
     Raises:
@@ -40,10 +41,14 @@ def read_field_table(path: Path, channels: Sequence[str] | None = None) -> xr.Da
             raise DataError(f"{path}: {listed(titles)} all look like a {kind}; keep one of them")
     if not places or not names:
         raise DataError(
-            f"{path}: expected columns of places (x, y, z, latitude, longitude) and of channels, got "
+            f"{path}: expected columns of places (x, y, z, latitude, longitude) and of channels, "
+            "got "
             f"{listed(header.cells)}"
         )
-    cells = {title: [row.cells[k] for row in rows if len(row.cells) == len(header.cells)] for k, title in enumerate(header.cells)}  # fmt: skip
+    cells = {
+        title: [row.cells[k] for row in rows if len(row.cells) == len(header.cells)]
+        for k, title in enumerate(header.cells)
+    }
     if any(len(column) != len(rows) for column in cells.values()):
         bad = next(row for row in rows if len(row.cells) != len(header.cells))
         raise DataError(
@@ -70,7 +75,7 @@ def _pivoted(
         order = {label: number for number, label in enumerate(labels)}
         entries.append(labels)
         where.append(np.array([order[text] for text in texts]))
-    coords = np.array([[number_of(text, path) for text in cells[title]] for title in places]).T
+    coords = np.array([_column(path, title, cells[title], coordinate_in) for title in places]).T
     points, number = np.unique(coords, axis=0, return_inverse=True)
     shape = (len(entries[0]), len(entries[1]), len(points))
     flat = np.ravel_multi_index((*where, number.ravel()), shape)
@@ -78,13 +83,15 @@ def _pivoted(
         raise DataError(f"{path}: some point has two rows at the same time; keep one of them")
     if len(flat) < np.prod(shape):
         raise DataError(
-            f"{path}: expected {np.prod(shape)} rows, one for each of {len(points)} points at each of "
-            f"{shape[0] * shape[1]} times, got {len(flat)}; add rows with blank cells where nothing is known"
+            f"{path}: expected {np.prod(shape)} rows, one for each of {len(points)} points at "
+            "each of "
+            f"{shape[0] * shape[1]} times, got {len(flat)}; add rows with blank cells where "
+            "nothing is known"
         )
     variables = {}
     for name in names:
         values = np.empty(shape)
-        values.ravel()[flat] = [value_of(text, path) for text in cells[name]]
+        values.ravel()[flat] = _column(path, name, cells[name], value_in)
         variables[name] = (("sequence", "time", POINT), values)
     dataset = xr.Dataset(
         variables, {title: (POINT, column) for title, column in zip(places, points.T, strict=True)}
@@ -94,6 +101,13 @@ def _pivoted(
     if keys[1] is None:
         return dataset.isel(time=0)
     return dataset.assign_coords(time=("time", _times(entries[1], path))).sortby("time")
+
+
+def _column(path: Path, title: str, texts: list[str], read: Callable[[str], float]) -> list[float]:
+    try:
+        return [read(text) for text in texts]
+    except DataError as error:
+        raise DataError(f"{path}, column '{shown(title)}': {error}") from None
 
 
 def _times(texts: list[str], path: Path) -> np.ndarray:

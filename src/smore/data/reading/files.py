@@ -77,7 +77,8 @@ def _open_netcdf(path: Path, group: str | None) -> xr.Dataset:
         dataset.encoding["group"] = groups[0]
     elif groups:
         raise DataError(
-            f"{path} holds its variables in groups, {listed(groups)}; say which with --group {groups[0]}"
+            f"{path} holds its variables in groups, {listed(groups)}; say which with --group "
+            f"{groups[0]}"
         )
     return dataset
 

@@ -1,13 +1,16 @@
 """Several files as one: parts of one record, separate runs, or channels of their own.
 
-Files with other variables at the same times bring channels. Files with the same variables follow each other
-in time if each begins one step after another ends, and are separate runs if all have the same times. All
+Files with other variables at the same times bring channels. Files with the same variables follow
+each other
+in time if each begins one step after another ends, and are separate runs if all have the same
+times. All
 else is asked for.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import xarray as xr
@@ -34,20 +37,27 @@ def joined(
     alone = replace(how, join=None)
     if how.channels is not None:  # each file has some of them
         here = [[c for c in how.channels if c in each.variables] for each in datasets]
-        parts = [plain(d, replace(alone, channels=c or None)) for d, c in zip(datasets, here, strict=True)]
+        parts = [
+            plain(d, replace(alone, channels=c or None))
+            for d, c in zip(datasets, here, strict=True)
+        ]
     else:
         parts = [plain(dataset, alone) for dataset in datasets]
     layouts = [layout for _, layout in parts]
     instants = _instants(parts)
     same_channels = all(set(layout.channels) == set(layouts[0].channels) for layout in layouts)
-    done, selected = replace(how, select={}), [n for n in layouts[0].reading.notes if "selected" in n]
+    done, selected = (
+        replace(how, select={}),
+        [n for n in layouts[0].reading.notes if "selected" in n],
+    )
     way = how.join or _way(layouts, instants, names, same_channels)
     if way == "channels":
         note = f"{len(names)} files bring channels of their own"
         return [_merged(parts, names)], done, [note, *selected]
     if not same_channels:
         raise DataError(
-            f"{names[0]} has the channels {listed(layouts[0].channels)}, another file has others; keep those "
+            f"{names[0]} has the channels {listed(layouts[0].channels)}, another file has "
+            "others; keep those "
             "that all have with --channels, or say --join channels"
         )
     if way == "sequence":
@@ -55,7 +65,7 @@ def joined(
     if any(times is None for times in instants):
         raise _ask(names, "do not all say when they are")
     order = np.argsort([float(times[0]) for times in instants if times is not None], kind="stable")
-    pieces = [_needed(*parts[k], lazy) for k in order]
+    pieces = [_needed(parts[k][0], parts[k][1], lazy) for k in order]
     note = f"{len(names)} files follow each other in time, {names[order[0]]} to {names[order[-1]]}"
     time = layouts[0].time or layouts[0].instants
     return [_one_after_the_other(pieces, str(time))], done, [note, *selected]
@@ -80,7 +90,7 @@ def _way(
         raise _ask(names, "do not all say when they are")
     spans = sorted((times for times in instants if times is not None), key=lambda t: float(t[0]))
     steps = np.concatenate([np.diff(times) for times in spans])
-    gaps = np.array([b[0] - a[-1] for a, b in zip(spans, spans[1:], strict=False)])
+    gaps = np.array([b[0] - a[-1] for a, b in pairwise(spans)])
     typical = float(np.median(steps)) if len(steps) else float(np.median(gaps))
     low, high = STEP_RANGE
     if (gaps > low * typical).all() and (gaps < high * typical).all():
@@ -92,7 +102,8 @@ def _way(
 
 def _ask(names: list[str], what: str) -> DataError:
     return DataError(
-        f"{len(names)} files ({listed(names, 3)}) {what}; say --join time if they follow each other, --join "
+        f"{len(names)} files ({listed(names, 3)}) {what}; say --join time if they follow each "
+        "other, --join "
         "sequence if they are separate runs, or --join channels if they are variables of one run"
     )
 
@@ -118,7 +129,9 @@ def _instants(parts: list[tuple[xr.Dataset, Layout]]) -> list[np.ndarray | None]
 def _needed(dataset: xr.Dataset, layout: Layout, lazy: bool) -> xr.Dataset:
     """The variables that matter, whatever else differs from file to file."""
     names = [*layout.channels, *layout.coordinates]
-    names += [name for name in (layout.instants, layout.weights, layout.time, layout.sequence) if name]
+    names += [
+        name for name in (layout.instants, layout.weights, layout.time, layout.sequence) if name
+    ]
     here = [name for name in dict.fromkeys(names) if name in dataset.variables]
     kept = dataset[here + ([TRAJECTORY] if TRAJECTORY in dataset.variables else [])]
     if layout.time is None and layout.instants is not None:  # a snapshot with its date beside it
@@ -140,7 +153,8 @@ def _one_after_the_other(pieces: list[xr.Dataset], time: str) -> xr.Dataset:
     except ValueError as error:
         reason = " ".join(str(error).split())[:200]
         raise DataError(
-            f"files that follow each other in time must be on the same points, these are not ({reason})"
+            "files that follow each other in time must be on the same points, these are not "
+            f"({reason})"
         ) from None
 
 
@@ -151,6 +165,7 @@ def _merged(parts: list[tuple[xr.Dataset, Layout]], names: list[str]) -> xr.Data
     except (ValueError, xr.MergeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DataError(
-            f"channels of several files must have the same points and times, those of {listed(names, 3)} do "
+            "channels of several files must have the same points and times, those of "
+            f"{listed(names, 3)} do "
             f"not ({reason})"
         ) from None

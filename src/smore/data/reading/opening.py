@@ -52,7 +52,7 @@ def read_files(paths: Sequence[AnyPath], how: ReadAs, *, lazy: bool = False) -> 
     named = str(files[0]) if len(files) == 1 else f"{files[0]} and others"
     try:
         datasets = [open_dataset(path, how.group) for path in files]
-        groups = {dataset.encoding.get("group") for dataset in datasets} - {None}
+        groups = {str(each.encoding["group"]) for each in datasets if "group" in each.encoding}
         notes = [f"variables are in the group '{group}'" for group in sorted(groups)]
         if len(datasets) > 1:
             datasets, how, told = joined(datasets, [path.name for path in files], how, lazy=lazy)

@@ -1,9 +1,13 @@
 """Where the points of a dataset are: the variables that locate them, and the geometry.
 
-Latitude and longitude that are told together win, wherever they are: they are where the points are on
-Earth, and beside them x and y are only those of a projection or an index. Otherwise x, y and z are taken,
-each once: a variable over several dimensions, or along a dimension of another name, comes before the index
-of a dimension. What is neither locates points only where nothing else does, and does not look like a
+Latitude and longitude that are told together win, wherever they are: they are where the points are
+on
+Earth, and beside them x and y are only those of a projection or an index. Otherwise x, y and z are
+taken,
+each once: a variable over several dimensions, or along a dimension of another name, comes before
+the index
+of a dimension. What is neither locates points only where nothing else does, and does not look like
+a
 counter.
 """
 
@@ -17,19 +21,25 @@ import numpy as np
 import xarray as xr
 
 from smore.data.reading._channels import describe
-from smore.data.reading._dimensions import Dimensions, contradictory
+from smore.data.reading._dimensions import Dimensions
+from smore.data.reading._place_candidates import by_role, declared_coordinates, place_candidates
+from smore.data.reading._place_questions import (
+    PLAIN,
+    counts,
+    first_entry,
+    not_located,
+    too_many_levels,
+)
 from smore.data.reading.record import listed, shown
 from smore.data.reading.request import ReadAs
-from smore.data.reading.roles import Verdict, in_radians, is_rotated, role_of
+from smore.data.reading.roles import Verdict, is_rotated, role_of
 from smore.data.space import GEOMETRIES, Geometry
 from smore.data.validation import require_distinct
-from smore.errors import DataError, how_to_set
+from smore.errors import DataError
 
 ANGLE_NAMES = {"latitude": ("lat", "latitude"), "longitude": ("lon", "longitude")}
-_PLAIN = how_to_set("geometry", "box")
 # Coordinates of lines, discs and balls, as people call them.
 _OTHER_PLACES = ("r", "radius", "theta", "phi", "s", "rho", "xi", "eta")
-_PLACES = ("latitude", "longitude", "x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -76,8 +86,8 @@ def find_places(
     names = named_coordinates(aside, how)
     if names is not None:
         return _told_places(aside, names, space, along, how)
-    known = _candidates(aside, space, along)
-    chosen = _by_role(aside, known, _declared(dataset, channels))
+    known = place_candidates(aside, space, along)
+    chosen = by_role(aside, known, declared_coordinates(dataset, channels))
     pair = [chosen[role] for role in ("latitude", "longitude") if role in chosen]
     geometry = how.geometry or _recorded_geometry(aside)
     if geometry == "sphere" or (geometry is None and len(pair) == 2):
@@ -99,90 +109,14 @@ def _told_places(
     if geometry == "sphere":
         names = _latitude_first(aside, names)
     told = how.coordinates is not None
-    why = "asked for" if told else "recorded in the file" if recorded_names(aside) else "as in the model"
+    why = (
+        "asked for"
+        if told
+        else "recorded in the file"
+        if recorded_names(aside)
+        else "as in the model"
+    )
     return Places(tuple(names), geometry, dict.fromkeys(names, why))
-
-
-def _candidates(
-    aside: xr.Dataset, space: tuple[str, ...], along: tuple[str, ...]
-) -> dict[str, Verdict]:
-    """Variables that may locate points by what they are."""
-    known = {}
-    for key, variable in aside.variables.items():
-        name, verdict = str(key), role_of(key, variable)
-        inside = set(variable.dims) & set(space) and set(variable.dims) <= set(along)
-        numeric = variable.dtype.kind in "fiu" and not {"flag_values", "flag_meanings"} & set(variable.attrs)
-        if not inside or verdict.role not in _PLACES or not numeric:
-            continue
-        of_coordinates = name in aside.coords or verdict.role in ("latitude", "longitude")
-        if of_coordinates or (not verdict.contradiction and _may_be_place(name, variable)):
-            known[name] = verdict
-    return known
-
-
-def _may_be_place(name: str, variable: xr.Variable) -> bool:
-    """Whether a data variable, x(point) of a file without attributes, may be a coordinate."""
-    return variable.ndim == 1 or name.casefold()[0] in "xy"
-
-
-def _declared(dataset: xr.Dataset, channels: abc.Sequence[str]) -> list[str]:
-    """The coordinates that the channels name in their attributes."""
-    told = []
-    for name in channels:
-        variable = dataset[name]
-        text = variable.encoding.get("coordinates", variable.attrs.get("coordinates", ""))
-        told.append(str(text).split())
-    angles = [
-        frozenset(n for n in names if n in dataset and role_of(n, dataset[n]).role in _PLACES[:2])
-        for names in told
-    ]
-    differ = {each for each in angles if each}
-    if len(differ) > 1:
-        raise DataError(
-            f"channels lie on different points: {listed(' '.join(sorted(each)) for each in differ)}; keep "
-            f"those that belong together with --channels, such as --channels {channels[0]}"
-        )
-    return [name for names in told for name in names]
-
-
-def _by_role(
-    aside: xr.Dataset, known: dict[str, Verdict], declared: list[str]
-) -> dict[str, str]:
-    """For each role the variable that plays it."""
-    chosen = {}
-    for role in _PLACES:
-        here = [name for name, verdict in known.items() if verdict.role == role]
-        if not here:
-            continue
-        best = min(_rank(aside, name, declared) for name in here)
-        first, *others = [name for name in here if _rank(aside, name, declared) == best]
-        if not known[first].firm:  # attributes come before names
-            others += [name for name in here if known[name].firm]
-        rivals = [name for name in others if not _same(aside, first, name)]
-        if rivals:
-            raise DataError(
-                f"{listed([first, *rivals])} all say they are the {role} of the points, and differ; say "
-                "which coordinates to take with --coords, all of them, separated by commas"
-            )
-        chosen[role] = first
-    for name in chosen.values():
-        if known[name].contradiction:
-            every = ",".join(chosen.values())
-            raise contradictory(name, known[name], f"--coords {every}")
-    return chosen
-
-
-def _rank(aside: xr.Dataset, name: str, declared: list[str]) -> int:
-    if name in declared and name not in aside.dims:
-        return 0
-    return 2 if name in aside.dims else 1
-
-
-def _same(aside: xr.Dataset, one: str, other: str) -> bool:
-    first, second = aside.variables[one], aside.variables[other]
-    if first.dims != second.dims:
-        return False
-    return bool(np.array_equal(first.values, second.values, equal_nan=first.dtype.kind == "f"))
 
 
 def _on_sphere(
@@ -195,7 +129,8 @@ def _on_sphere(
     if not {"latitude", "longitude"} <= set(chosen):
         raise DataError(
             "expected a latitude and a longitude for geometry='sphere', cannot tell them among "
-            f"{listed(chosen.values()) or 'no coordinates'}; say which with --coords LATITUDE,LONGITUDE "
+            f"{listed(chosen.values()) or 'no coordinates'}; say which with --coords "
+            "LATITUDE,LONGITUDE "
             "(in Python: coordinate_names=[latitude, longitude])"
         )
     pair = (chosen["latitude"], chosen["longitude"])
@@ -207,18 +142,22 @@ def _on_sphere(
     squeezed = tuple(dim for dim in rest if parts.sizes[dim] == 1 and dim not in parts.told)
     for dim in rest:
         if dim not in squeezed:
-            raise _ask_level(aside, dim, parts.sizes[dim])
+            raise too_many_levels(aside, dim, parts.sizes[dim])
     heights = [
         name
         for name, verdict in known.items()
-        if verdict.role == "z" and name in aside.coords and len(covered & set(space)) == 1
+        if verdict.role == "z"
+        and name in aside.coords
+        and len(covered & set(space)) == 1
         and set(aside[name].dims) <= covered
         and len(np.unique(aside[name].values)) > 1
     ]
     if heights:
         raise DataError(
-            f"expected latitude and longitude alone, got coordinates {listed([*pair, *heights])}; select a "
-            f"single level, leave it out with --coords {','.join(pair)}, or pass {_PLAIN} to take all as "
+            "expected latitude and longitude alone, got coordinates "
+            f"{listed([*pair, *heights])}; select a "
+            f"single level, leave it out with --coords {','.join(pair)}, or pass {PLAIN} to take "
+            "all as "
             "Cartesian coordinates"
         )
     beside = {
@@ -226,7 +165,10 @@ def _on_sphere(
         for name in known
         if name not in pair and not set(aside[name].dims) & set(squeezed)
     }
-    notes = [f"'{dim}' has a single entry ({_entry(aside, dim)}) and is left out" for dim in squeezed]
+    notes = [
+        f"'{dim}' has a single entry ({first_entry(aside, dim)}) and is left out"
+        for dim in squeezed
+    ]
     why = {name: known[name].why for name in pair}
     return Places(pair, "sphere", why, squeezed, beside, tuple(notes))
 
@@ -244,8 +186,10 @@ def _in_box(
     for name in names:
         if is_rotated(aside[name], name) and parts.told == ():
             raise DataError(
-                f"'{name}' is a coordinate of a rotated pole, and nothing says where that pole is; say "
-                f"--coords {','.join(names)} to take {listed(names)} as plain coordinates, or add latitude "
+                f"'{name}' is a coordinate of a rotated pole, and nothing says where that pole "
+                "is; say "
+                f"--coords {','.join(names)} to take {listed(names)} as plain coordinates, or "
+                "add latitude "
                 "and longitude to the file"
             )
         why[name] = known[name].why
@@ -259,10 +203,11 @@ def _in_box(
             plain = _plain_coordinate(aside, dim, along, parts, alone=not names)
             why[plain] = "asked for" if dim in parts.told else "nothing else says where points are"
     every = sorted({*names, *why})
-    beside = {
-        name: f"{listed(every)} say where points are" for name in known if name not in every
-    }
-    notes = flat + [f"'{dim}' has a single entry ({_entry(aside, dim)}) and is left out" for dim in squeezed]
+    beside = {name: f"{listed(every)} say where points are" for name in known if name not in every}
+    notes = flat + [
+        f"'{dim}' has a single entry ({first_entry(aside, dim)}) and is left out"
+        for dim in squeezed
+    ]
     return Places(tuple(every), "box", {n: why[n] for n in every}, squeezed, beside, tuple(notes))
 
 
@@ -307,75 +252,32 @@ def _plain_coordinate(
         and variable.dtype.kind in "fiu"
     ]
     if not found:
-        raise _not_located(aside, dim, parts)
+        raise not_located(aside, dim, parts)
     told = dim in parts.told
     named = found[0].casefold() in _OTHER_PLACES
     names = [dim] if dim in found else found
-    counter = all(_counts(aside.variables[name].values) for name in names)
+    counter = all(counts(aside.variables[name].values) for name in names)
     if len(names) > 1:
         raise DataError(
-            f"{listed(names)} all lie along '{dim}', and nothing says which of them are places; say so with "
+            f"{listed(names)} all lie along '{dim}', and nothing says which of them are places; "
+            "say so with "
             "--coords, all of them, separated by commas"
         )
     if not told and (not alone or (counter and not named) or parts.time is None):
         raise DataError(
-            f"nothing says what dimension '{shown(dim)}' ({parts.sizes[dim]}) is; say so with --dims "
-            f"{dim}=time, {dim}=sequence (separate runs) or {dim}=space, or keep one entry of it with "
-            f"--select {dim}={_entry(aside, dim)}"
+            f"nothing says what dimension '{shown(dim)}' ({parts.sizes[dim]}) is; say so with "
+            "--dims "
+            f"{dim}=time, {dim}=sequence (separate runs) or {dim}=space, or keep one entry of it "
+            "with "
+            f"--select {dim}={first_entry(aside, dim)}"
         )
     return names[0]
-
-
-def _counts(values: np.ndarray) -> bool:
-    """Whether values are 0, 1, 2, .. or 1, 2, 3, .., as members and components have them."""
-    numbers = values.ravel().astype(float)
-    return bool(len(numbers) > 1 and numbers[0] in (0, 1) and (np.diff(numbers) == 1).all())
-
-
-def _ask_level(aside: xr.Dataset, dim: str, size: int) -> DataError:
-    values = aside.variables[dim].values if dim in aside.variables else np.arange(size)
-    units = str(aside.variables[dim].attrs.get("units", "")) if dim in aside.variables else ""
-    told = listed((f"{v:g}" if values.dtype.kind in "fiu" else v for v in values), 6)
-    return DataError(
-        f"expected latitude and longitude alone, '{dim}' has {size} entries as well ({told}"
-        f"{' ' + shown(units) if units else ''}); keep one with --select {dim}={_entry(aside, dim)}, say "
-        f"that they are separate runs with --dims {dim}=sequence, or pass {_PLAIN} to take all as "
-        "Cartesian coordinates"
-    )
-
-
-def _entry(aside: xr.Dataset, dim: str) -> str:
-    """The first entry along a dimension, as one would select it."""
-    if dim not in aside.variables:
-        return "0"
-    value = aside.variables[dim].values.ravel()[0]
-    return f"{value:g}" if aside.variables[dim].dtype.kind in "fiu" else shown(value)
 
 
 def _require_located(aside: xr.Dataset, names: abc.Sequence[str], space: tuple[str, ...]) -> None:
     for dim in space:
         if not any(dim in aside[name].dims for name in names):
-            raise _not_located(aside, dim, None)
-
-
-def _not_located(aside: xr.Dataset, dim: str, parts: Dimensions | None) -> DataError:
-    moving = [
-        str(name)
-        for name, variable in aside.variables.items()
-        if parts is not None
-        and {parts.time, dim} <= set(variable.dims)
-        and role_of(name, variable).role in _PLACES
-    ]
-    if moving:
-        return DataError(
-            f"the points along '{dim}' move: {describe(aside, moving)}; expected points that stay where "
-            "they are; interpolate the fields to fixed points"
-        )
-    return DataError(
-        f"nothing says where the points along dimension '{dim}' are; add coordinates, as in "
-        f"dataset.assign_coords({dim}=...) or smore data convert FILE OUT.nc --coord {dim}=0:1, or, if "
-        f"'{dim}' counts separate runs or times, say --dims {dim}=sequence or {dim}=time"
-    )
+            raise not_located(aside, dim, None)
 
 
 def _check_names(dataset: xr.Dataset, names: list[str], dims: set[str]) -> None:

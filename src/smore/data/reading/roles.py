@@ -1,7 +1,9 @@
 """What a variable of a file is: a time, a place, a member of an ensemble, or none of these.
 
-Attributes of the CF conventions are asked first (standard_name, units, axis, positive, and whether values
-are dates), then names that programs are known to use. Where both say something and disagree, nobody is
+Attributes of the CF conventions are asked first (standard_name, units, axis, positive, and whether
+values
+are dates), then names that programs are known to use. Where both say something and disagree,
+nobody is
 believed: the variable is contradictory, and the user is asked.
 """
 
@@ -40,7 +42,8 @@ _VERTICAL_STANDARD_NAMES = re.compile(
 # Words in a standard name that only quantities have would be too many to list: any other is one.
 _ANGLE_UNITS = {
     **dict.fromkeys(
-        ("degrees_north", "degree_north", "degrees_n", "degree_n", "degreen", "degreesn"), "latitude"
+        ("degrees_north", "degree_north", "degrees_n", "degree_n", "degreen", "degreesn"),
+        "latitude",
     ),
     **dict.fromkeys(
         ("degrees_east", "degree_east", "degrees_e", "degree_e", "degreee", "degreese"), "longitude"
@@ -48,32 +51,36 @@ _ANGLE_UNITS = {
 }
 _AXES: dict[str, Role] = {"X": "x", "Y": "y", "Z": "z", "T": "time", "E": "sequence"}
 _GRID = r"(_?(rho|u|v|psi|t|c|m|h|q|grid_[tuvwf]|cell|vertex|edge|\d+))?"
-_NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = tuple(
-    (role, re.compile(pattern))
-    for role, pattern in (
-        (
-            "time",
-            r"t|times?\d*|valid_time|time_(counter|centered|centred|instant)\w*|ocean_time|mt|xtime"
-            r"|dates?|datetime|months?|years?|days?|hours?",
-        ),
-        ("other time", r"step|lead(_?time)?|forecast_(reference_time|period)|init(_?time)?|reftime"),
-        (
-            "sequence",
-            r"sequence|member(_id|s)?|ens(emble)?(_?(member|s))?|number|reali[sz]ation|runs?"
-            r"|trajectory|sample|batch|case|simulation",
-        ),
-        ("latitude", rf"(nav_|geo|x|t|u|c|g\d+_)?lat(itude)?s?{_GRID}"),
-        ("longitude", rf"(nav_|geo|x|t|u|c|g\d+_)?lon(g|gitude)?s?{_GRID}"),
-        ("x", r"x_?(c|f|h|e|u|v|rho|psi|t|q|caa|faa|cell|cent(er|re)|face|node|coord\w*)?|rlon|easting|x[tu]_ocean"),
-        ("y", r"y_?(c|f|h|e|u|v|rho|psi|t|q|aca|afa|cell|cent(er|re)|face|node|coord\w*)?|rlat|northing|y[tu]_ocean"),
-        (
-            "z",
-            r"z_?(c|f|h|e|w|t|l|i|u|aac|aaf|cell|cent(er|re)|face|node|coord\w*)?|p?lev(els?)?|level\d*"
-            r"|depth[tuvw]?|height(_?\w*)?|altitude|alt|sigma\w*|hybrid|isobaric\w*|pressure(_level)?"
-            r"|model_?level(_number)?|s_(rho|w)|s[tw]_ocean|bottom_top(_stag)?|olevel|zlev|layers?",
-        ),
-    )
-)  # fmt: skip
+_POINT = r"(c|f|h|e|u|v|rho|psi|t|q|caa|faa|aca|afa|cell|cent(er|re)|face|node|coord\w*)"
+_PATTERNS: tuple[tuple[Role, str], ...] = (
+    (
+        "time",
+        r"t|times?\d*|valid_time|time_(counter|centered|centred|instant)\w*|ocean_time|mt|xtime"
+        r"|dates?|datetime|months?|years?|days?|hours?",
+    ),
+    (
+        "other time",
+        r"step|lead(_?time)?|forecast_(reference_time|period)|init(_?time)?|reftime",
+    ),
+    (
+        "sequence",
+        r"sequence|member(_id|s)?|ens(emble)?(_?(member|s))?|number|reali[sz]ation|runs?"
+        r"|trajectory|sample|batch|case|simulation",
+    ),
+    ("latitude", rf"(nav_|geo|x|t|u|c|g\d+_)?lat(itude)?s?{_GRID}"),
+    ("longitude", rf"(nav_|geo|x|t|u|c|g\d+_)?lon(g|gitude)?s?{_GRID}"),
+    ("x", rf"x_?{_POINT}?|rlon|easting|x[tu]_ocean"),
+    ("y", rf"y_?{_POINT}?|rlat|northing|y[tu]_ocean"),
+    (
+        "z",
+        r"z_?(c|f|h|e|w|t|l|i|u|aac|aaf|cell|cent(er|re)|face|node|coord\w*)?"
+        r"|p?lev(els?)?|level\d*"
+        r"|depth[tuvw]?|height(_?\w*)?|altitude|alt|sigma\w*|hybrid|isobaric\w*"
+        r"|pressure(_level)?"
+        r"|model_?level(_number)?|s_(rho|w)|s[tw]_ocean|bottom_top(_stag)?|olevel|zlev|layers?",
+    ),
+)
+_NAMES = tuple((role, re.compile(pattern)) for role, pattern in _PATTERNS)
 
 
 @dataclass(frozen=True)

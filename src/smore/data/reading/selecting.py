@@ -9,7 +9,7 @@ import xarray as xr
 
 from smore.data.reading.record import listed, shown
 from smore.data.reading.request import Choice
-from smore.data.reading.roles import holds_dates
+from smore.data.reading.roles import holds_dates, role_of
 from smore.errors import DataError
 
 # Levels are written as 500, 500.0 or 499.99997 in single precision.
@@ -35,10 +35,12 @@ def select(dataset: xr.Dataset, choices: Mapping[str, Choice]) -> tuple[xr.Datas
         kept = _kept(dataset, name, choice)
         total = dataset.sizes[name]
         dataset = dataset.isel({name: kept})
-        if np.ndim(kept):
+        if isinstance(kept, np.ndarray):
             notes.append(f"{len(kept)} of {total} along '{name}' selected: {_told(choice)}")
         else:
-            dataset = dataset.drop_vars(name, errors="ignore")
+            told = name in dataset.variables and role_of(name, dataset[name]).role == "time"
+            if not told:  # the time of a single snapshot is worth knowing
+                dataset = dataset.drop_vars(name, errors="ignore")
             notes.append(f"'{name}' selected: {_told(choice)}")
     return dataset, notes
 
