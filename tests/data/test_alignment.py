@@ -108,6 +108,11 @@ def test_other_units_are_converted_and_said(name, other, factor):
     else:
         with pytest.warns(UnitsWarning, match=f"'{name}'|time is converted from '{other}' to the"):
             after = align(given, channels, SPACE, CLOCK)
+    again = align(after, channels, SPACE, CLOCK)
+    for one, other_one in zip(after, again, strict=True):
+        np.testing.assert_array_equal(one.fields, other_one.fields)
+        np.testing.assert_array_equal(one.mesh.coords, other_one.mesh.coords)
+        np.testing.assert_array_equal(one.times, other_one.times)
     sizes = {key: factor if key == name else 1 for key in ("time", "x", "u")}
     for one, other_one in zip(before, after, strict=True):
         np.testing.assert_allclose(other_one.times, sizes["time"] * one.times)

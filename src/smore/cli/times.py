@@ -81,7 +81,10 @@ def _numbers(text: str, clock: Clock, pace: Pace, start: float | None) -> NDArra
         return _stepped(first, last, found[3], clock, text)
     if ":" in text and clock.kind != "datetime":
         raise ValueError(text)
-    return np.array([_instant(part.strip(), clock, pace) for part in text.split(",")])
+    times = np.array([_instant(part.strip(), clock, pace) for part in text.split(",")])
+    if not np.isfinite(times).all():
+        raise ValueError(text)
+    return times
 
 
 def _instant(text: str, clock: Clock, pace: Pace) -> float:
@@ -138,7 +141,7 @@ def _span(text: str, clock: Clock) -> tuple[float, int]:
         if months != round(months):
             raise SettingsError(f"expected whole months, got {text}")
         return months * 28 * DAY, int(months)
-    if clock.kind == "number" and not unit:
+    if clock.kind != "datetime" and not unit:
         return number, 0
     if unit not in _SECONDS:
         raise ValueError(text)

@@ -59,6 +59,9 @@ def _align_channels(observations: Trajectories, channels: Ordered[Channel]) -> T
     ]
     if any(way != UNCHANGED for way in ways):
         observations = _converted(observations, ways)
+        # They are in the model's units now, and must not be converted again.
+        named = tuple(channels[position] for position in positions)
+        observations = replace(observations, channels=named)
     if given == known:
         return observations
 
@@ -113,7 +116,8 @@ def _align_space(observations: Trajectories, space: Space) -> Trajectories:
         return replace(mesh, axes=axes, cells=((along, abs(size) * first), *others))
 
     meshes = shared_meshes(convert(sequence.mesh) for sequence in observations)
-    return replace(observations, sequences=tuple(map(Sequence.on, observations, meshes)))
+    sequences = tuple(map(Sequence.on, observations, meshes))
+    return replace(observations, sequences=sequences, space=space)
 
 
 def _align_clock(observations: Trajectories, clock: Clock) -> Trajectories:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 # Exponents of length, mass, time, temperature, amount, current, in this order.
 Dimension = tuple[Fraction, ...]
+# Factors that differ from 1 by less are 1, up to rounding.
+SAME = 1e-12
 _NOTHING: Dimension = (Fraction(0),) * 6
 
 
@@ -119,7 +121,8 @@ def conversion(given: str, wanted: str) -> tuple[float, float] | None:
     if ours is None or theirs is None or ours.dimension != theirs.dimension:
         return None
     factor = ours.scale / theirs.scale
-    factor = float(f"{factor:.12g}")  # 0.01 / 0.001 is 10
+    if abs(factor - 1) < SAME:
+        factor = 1.0
     return factor, (ours.offset - theirs.offset) / theirs.scale
 
 

@@ -34,6 +34,9 @@ from smore.data.reading.roles import role_of
 from smore.data.space import Geometry
 from smore.errors import DataError
 
+# What xarray calls the axes of plain HDF5 arrays.
+UNNAMED = "phony_dim_"
+
 __all__ = ["SEQUENCE", "WEIGHT_NAMES", "Layout", "find_layout"]
 
 
@@ -111,6 +114,11 @@ def _channels(dataset: xr.Dataset, how: ReadAs) -> tuple[list[str], Dimensions]:
         require_channels(dataset, names)
         return names, find_dimensions(dataset, _dims(dataset, names), told)
     able = [name for name, why in candidates(dataset).items() if not why]
+    if any(str(dim).startswith(UNNAMED) for dim in dataset.dims):
+        raise DataError(
+            f"the arrays of this file have no named axes: {describe(dataset, able)}; name them with "
+            "smore data convert FILE OUT.nc --axes time,y,x"
+        )
     used = _dims(dataset, able)
     # Dimensions of variables that turn out to be no channels may be anything.
     parts = find_dimensions(dataset, [dim for dim in used if _matters(dataset, able, dim)], told)

@@ -49,24 +49,24 @@ def read_files(paths: Sequence[AnyPath], how: ReadAs, *, lazy: bool = False) -> 
         DataError: a file that is not there, cannot be read or used, or does not go with the others.
     """
     files = files_named(paths)
-    named = str(files[0]) if len(files) == 1 else f"{files[0]} and others"
+    opened: list[xr.Dataset] = []
+    keep = False
     try:
-        datasets = [open_dataset(path, how.group) for path in files]
-        groups = {str(each.encoding["group"]) for each in datasets if "group" in each.encoding}
+        opened += (open_dataset(path, how.group) for path in files)
+        groups = {str(each.encoding["group"]) for each in opened if "group" in each.encoding}
         notes = [f"variables are in the group '{group}'" for group in sorted(groups)]
-        if len(datasets) > 1:
-            datasets, how, told = joined(datasets, [path.name for path in files], how, lazy=lazy)
+        datasets = opened
+        if len(files) > 1:
+            names = [path.name for path in files]
+            datasets, how, told = joined(opened, names, how, lazy=lazy)
             notes += told
-        if lazy:  # the fields keep the file open while they are used
-            return read_datasets(datasets, how, lazy=True, notes=notes)
-        try:
-            return read_datasets(datasets, how, notes=notes)
-        finally:
-            _close(datasets)
+        made = read_datasets(datasets, how, lazy=lazy, notes=notes)
+        keep = lazy  # the fields keep the files open while they are used
     except (OSError, RuntimeError) as error:  # where its chunks are damaged
+        named = str(files[0]) if len(files) == 1 else f"{files[0]} and others"
         raise DataError(f"cannot read {named}, it may be damaged: {error}") from error
-
-
-def _close(datasets: list[xr.Dataset]) -> None:
-    for dataset in datasets:
-        dataset.close()
+    finally:
+        if not keep:
+            for dataset in opened:
+                dataset.close()
+    return made
