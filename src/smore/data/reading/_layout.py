@@ -116,8 +116,8 @@ def _channels(dataset: xr.Dataset, how: ReadAs) -> tuple[list[str], Dimensions]:
     able = [name for name, why in candidates(dataset).items() if not why]
     if any(str(dim).startswith(UNNAMED) for dim in dataset.dims):
         raise DataError(
-            f"the arrays of this file have no named axes: {describe(dataset, able)}; name them with "
-            "smore data convert FILE OUT.nc --axes time,y,x"
+            f"the arrays of this file have no named axes: {describe(dataset, able)}; name them "
+            "with smore data convert FILE OUT.nc --axes time,y,x"
         )
     used = _dims(dataset, able)
     # Dimensions of variables that turn out to be no channels may be anything.
