@@ -459,7 +459,7 @@ def test_times_that_cannot_be_understood(text):
 
 @pytest.fixture(scope="module")
 def station_folder(tmp_path_factory):
-    """A model of monthly temperatures on a line, stamped in the middle of months, and their file."""
+    """A model of monthly temperatures on a line, dated in the middle of months, and its file."""
     folder = tmp_path_factory.mktemp("stations")
     months = np.arange(120)
     begin = (np.datetime64("1970-01", "M") + months).astype("M8[s]")
@@ -488,10 +488,9 @@ def test_a_plan_of_sensors_is_filled_in_and_forecast(run, station_folder):
     assert "s.csv, line 2, column 'time': expected an ISO date" in message
     assert "got a blank cell" in message
     start = truth.isel(time=96)
-    filled = [
-        f"{row.split(',')[0]},{str(start.time.values)[:19]},{float(start.t.interp(x=float(row.split(',')[0]))) - 273.15}"
-        for row in rows
-    ]
+    date = str(start.time.values)[:19]
+    places = [float(row.split(",")[0]) for row in rows]
+    filled = [f"{x},{date},{float(start.t.interp(x=x)) - 273.15}" for x in places]
     filled[2] = filled[2].rsplit(",", 1)[0] + ","  # a sensor that failed
     Path("s.csv").write_text("\n".join(["x [km],time,t [degC]", *filled]))
     with pytest.warns(UnitsWarning, match="'t' is converted from 'degC' to the model's 'K'"):
