@@ -154,7 +154,9 @@ def test_files_that_follow_each_other_are_joined_in_time(run):
     whole.isel(valid_time=slice(12, None)).to_netcdf("a.nc")  # the later one comes first
     whole.isel(valid_time=slice(12)).to_netcdf("b.nc")
     whole.to_netcdf("whole.nc")
-    assert "2 files follow each other in time, b.nc to a.nc" in run("data", "info", "[ab].nc")
+    printed = run("data", "info", "[ab].nc")
+    assert "2 files follow each other in time, b.nc to a.nc" in printed
+    assert "the same at all times: a static field" in printed
     joined, expected = Trajectories.open("[ab].nc"), Trajectories.open("whole.nc")
     np.testing.assert_array_equal(joined.sequences[0].fields, expected.sequences[0].fields)
     lazy = Trajectories.open(["a.nc", "b.nc"], lazy=True)

@@ -17,7 +17,7 @@ import xarray as xr
 
 from smore.data.reading._layout import Layout
 from smore.data.reading.datasets import TRAJECTORY, plain
-from smore.data.reading.record import listed
+from smore.data.reading.record import Reading, listed
 from smore.data.reading.request import ReadAs
 from smore.data.space import Clock
 from smore.errors import DataError
@@ -28,8 +28,10 @@ STEP_RANGE = (0.5, 1.5)
 
 def joined(
     datasets: list[xr.Dataset], names: list[str], how: ReadAs, *, lazy: bool
-) -> tuple[list[xr.Dataset], ReadAs, list[str]]:
+) -> tuple[list[xr.Dataset], ReadAs, Reading]:
     """The datasets to read one after the other, what is still asked for, and what was done.
+
+    The record names what is left out of the first file, which joined datasets have lost.
 
     Raises:
         DataError: files that do not belong together, or that may in two ways.
@@ -50,10 +52,11 @@ def joined(
         replace(how, select={}),
         [n for n in layouts[0].reading.notes if "selected" in n],
     )
+    left_out = layouts[0].reading.left_out
     way = how.join or _way(layouts, instants, names, same_channels)
     if way == "channels":
         note = f"{len(names)} files bring channels of their own"
-        return [_merged(parts, names)], done, [note, *selected]
+        return [_merged(parts, names)], done, Reading((), left_out, (note, *selected))
     if not same_channels:
         raise DataError(
             f"{names[0]} has the channels {listed(layouts[0].channels)}, another file has "
@@ -61,14 +64,15 @@ def joined(
             "that all have with --channels, or say --join channels"
         )
     if way == "sequence":
-        return datasets, how, [f"{len(names)} files are separate runs"]
+        note = f"{len(names)} files are separate runs"
+        return datasets, how, Reading(notes=(note,))
     if any(times is None for times in instants):
         raise _ask(names, "do not all say when they are")
     order = np.argsort([float(times[0]) for times in instants if times is not None], kind="stable")
     pieces = [_needed(parts[k][0], parts[k][1], lazy) for k in order]
     note = f"{len(names)} files follow each other in time, {names[order[0]]} to {names[order[-1]]}"
     time = layouts[0].time or layouts[0].instants
-    return [_one_after_the_other(pieces, str(time))], done, [note, *selected]
+    return [_one_after_the_other(pieces, str(time))], done, Reading((), left_out, (note, *selected))
 
 
 def _way(

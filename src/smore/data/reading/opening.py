@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -12,11 +13,13 @@ import xarray as xr
 from smore.data.reading.datasets import read_datasets
 from smore.data.reading.files import fields_bytes, open_dataset
 from smore.data.reading.joining import joined
+from smore.data.reading.record import LeftOut
 from smore.data.reading.request import ReadAs
 from smore.data.trajectories import Trajectories
 from smore.errors import DataError
 
 AnyPath = str | PathLike[str]
+NOTHING: tuple[LeftOut, ...] = ()
 
 
 def files_named(paths: Sequence[AnyPath]) -> list[Path]:
@@ -55,12 +58,15 @@ def read_files(paths: Sequence[AnyPath], how: ReadAs, *, lazy: bool = False) -> 
         opened += (open_dataset(path, how.group) for path in files)
         groups = {str(each.encoding["group"]) for each in opened if "group" in each.encoding}
         notes = [f"variables are in the group '{group}'" for group in sorted(groups)]
-        datasets = opened
+        datasets, left_out = opened, NOTHING
         if len(files) > 1:
             names = [path.name for path in files]
             datasets, how, told = joined(opened, names, how, lazy=lazy)
-            notes += told
+            notes += told.notes
+            left_out = told.left_out
         made = read_datasets(datasets, how, lazy=lazy, notes=notes)
+        if left_out and made.reading is not None:
+            made = replace(made, reading=replace(made.reading, left_out=left_out))
         keep = lazy  # the fields keep the files open while they are used
     except (OSError, RuntimeError) as error:  # where its chunks are damaged
         named = str(files[0]) if len(files) == 1 else f"{files[0]} and others"
