@@ -1,4 +1,4 @@
-"""`python tools/keep_scores.py SCORE.PY RESULTS.CSV [OPTION ...]`: run a scorer of records, keep its rows.
+"""`keep_scores.py SCORE.PY RESULTS.CSV [OPTION ...]`: run a scorer of records, keep its rows.
 
 The scorer prints a table and writes the same as JSON; its rows go to a file of results with the
 commit, the machine and the command that measures them again.

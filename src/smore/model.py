@@ -32,6 +32,7 @@ from smore.analysis import (
 from smore.data import (
     CSV_SUFFIX,
     Geometry,
+    Like,
     Mesh,
     Missing,
     Trajectories,
@@ -410,8 +411,14 @@ class SMORE:
             raise NotFittedError("this model is not trained yet: call fit, or SMORE.load a file")
         return self.surrogate_
 
-    def observations(self, data: Data, *, missing: Missing = "refuse") -> Trajectories:
-        """What `infer` makes of `data`: the channels, coordinates and clock of the model."""
+    def observations(self, data: Data, *, missing: Missing = "refuse", **how: Any) -> Trajectories:
+        """What `infer` makes of `data`: the channels, coordinates and clock of the model.
+
+        Args:
+            data: see `infer`.
+            missing: see `infer`.
+            how: other arguments of `Trajectories.open`, such as `select`.
+        """
         surrogate = self._fitted()
         if isinstance(data, str | os.PathLike) and Path(data).suffix == CSV_SUFFIX:
             description = surrogate.description
@@ -421,12 +428,16 @@ class SMORE:
                 channels=description.channels,
                 clock=description.clock,
             )
-        return surrogate.aligned(self.read(data, missing=missing))
+        return surrogate.aligned(self.read(data, missing=missing, **how))
 
-    def read(self, data: Data, *, missing: Missing = "refuse") -> Trajectories:
-        """Trajectories from `data`, in the geometry that the model was trained in."""
-        memory = self._fitted().description.settings.memory
-        return as_trajectories(data, missing, memory, self._geometry)
+    def read(self, data: Data, *, missing: Missing = "refuse", **how: Any) -> Trajectories:
+        """Trajectories from `data`, in the geometry and of the channels of the model."""
+        description = self._fitted().description
+        space, names = description.space, [channel.name for channel in description.channels]
+        like = Like(names, space.names if space.geometry == "box" else ())
+        return as_trajectories(
+            data, missing, description.settings.memory, self._geometry, like=like, **how
+        )
 
     @property
     def _geometry(self) -> Geometry | None:

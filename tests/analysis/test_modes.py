@@ -111,15 +111,16 @@ def test_a_repeated_rate_gives_one_mode_to_what_the_states_do(surrogate):
     np.testing.assert_allclose(modes.amplitude_share.sum(), 1)
 
 
-def test_on_a_calendar_rates_are_per_second():
+def test_on_a_calendar_rates_are_in_the_words_of_the_data():
+    """Steps of three hours: rates per hour."""
     hours = 3 * np.arange(6)
     dates = np.datetime64("2001-02-03", "us") + hours.astype("timedelta64[h]")
     waves = wave_solution(np.eye(NUM_MODES), places(), STEP * np.arange(6))
     data = Trajectories.from_arrays(waves, places(), dates, channels=CHANNELS)
     modes = dynamic_modes(planted(data).surrogate_)
-    assert modes.time_units == "s"
-    per_second = STEP / (3 * 3600)
-    np.testing.assert_allclose(modes.rates[:4], EXPECTED_RATES * per_second, rtol=1e-5)
+    assert modes.time_units == "hours"
+    per_hour = STEP / 3
+    np.testing.assert_allclose(modes.rates[:4], EXPECTED_RATES * per_hour, rtol=1e-5)
 
 
 def test_real_modes_and_pairs_are_told_apart(surrogate):

@@ -55,8 +55,10 @@ def test_a_large_forecast_is_the_same_forecast(name, folder, monkeypatch):
 def test_info_reads_a_large_file_too(folder, monkeypatch, capsys):
     from smore.cli import data
 
-    monkeypatch.setattr("smore.inputs.STREAMED_BEYOND", 0)
-    data.info(folder / "flow.zarr", as_json=True)
+    monkeypatch.setattr(data, "LOOKED_AT", 0)
+    data.info([folder / "flow.zarr"], as_json=True)
+    assert json.loads(capsys.readouterr().out)["channels"][1]["mean"] is None
+    data.info([folder / "flow.zarr"], values=True, as_json=True)
     found = json.loads(capsys.readouterr().out)
     expected = flow("f8")["u1"]
     assert found["channels"][1]["mean"] == pytest.approx(float(expected.mean()), abs=1e-9)

@@ -1,11 +1,13 @@
 """Observations mean the same to a model however they are ordered, dated or incomplete."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from smore.data import Channel, Clock, Space, Trajectories
 from smore.data.alignment import align
-from smore.errors import DataError
+from smore.errors import DataError, UnitsWarning
 
 CHANNELS = tuple(Channel(name=name) for name in "uvw")
 SPACE = Space(names=("x", "y"), units=("km", "km"))
@@ -91,12 +93,54 @@ def test_a_refused_coordinate_is_told_apart_from_those_the_model_expects():
         align(observations(list("uvw"), coordinate_names=("a", "b")), CHANNELS, SPACE, CLOCK)
 
 
-@pytest.mark.parametrize(("name", "other"), [("time", "h"), ("x", "mile"), ("u", "feet")])
-def test_other_units_are_refused_where_both_are_known(name, other):
-    """An hour is not a second, nor a mile a kilometre; units nobody told are taken as right."""
+@pytest.mark.parametrize(
+    ("name", "other", "factor"),
+    [("time", "h", 3600), ("x", "mile", 1.609344), ("u", "feet", 0.3048), ("u", "m**1", 1)],
+)
+def test_other_units_are_converted_and_said(name, other, factor):
+    channels = (Channel(name="u", units="m"), *CHANNELS[1:])
+    dataset = observations(list("uvw"), missing=True).to_xarray()
+    before = align(Trajectories.from_xarray(dataset, missing="mask"), channels, SPACE, CLOCK)
+    dataset[name].attrs["units"] = other
+    given = Trajectories.from_xarray(dataset, missing="mask")
+    if factor == 1:
+        after = align(given, channels, SPACE, CLOCK)
+    else:
+        with pytest.warns(UnitsWarning, match=f"'{name}'|time is converted from '{other}' to the"):
+            after = align(given, channels, SPACE, CLOCK)
+    again = align(after, channels, SPACE, CLOCK)
+    for one, other_one in zip(after, again, strict=True):
+        np.testing.assert_array_equal(one.fields, other_one.fields)
+        np.testing.assert_array_equal(one.mesh.coords, other_one.mesh.coords)
+        np.testing.assert_array_equal(one.times, other_one.times)
+    sizes = {key: factor if key == name else 1 for key in ("time", "x", "u")}
+    for one, other_one in zip(before, after, strict=True):
+        np.testing.assert_allclose(other_one.times, sizes["time"] * one.times)
+        np.testing.assert_allclose(other_one.mesh.coords, one.mesh.coords * [sizes["x"], 1])
+        np.testing.assert_allclose(other_one.mesh.weights, sizes["x"] * one.mesh.weights)
+        np.testing.assert_allclose(other_one.fields[:, 0], sizes["u"] * one.fields[:, 0])
+        np.testing.assert_array_equal(other_one.fields[:, 1:], one.fields[:, 1:])
+        assert (one.observed is None) == (other_one.observed is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("time", "m"), ("x", "s"), ("u", "K"), ("u", "smoots")]
+)
+def test_units_that_cannot_be_converted_are_refused(name, other):
+    """A metre is not a second; units nobody told are taken as right."""
     channels = (Channel(name="u", units="m"), *CHANNELS[1:])
     dataset = observations(list("uvw")).to_xarray()
     align(Trajectories.from_xarray(dataset), channels, SPACE, CLOCK)
     dataset[name].attrs["units"] = other
-    with pytest.raises(DataError, match="units"):
-        align(Trajectories.from_xarray(dataset), channels, SPACE, CLOCK)
+    made = replace_units(Trajectories.from_xarray(dataset.drop_attrs()), name, other)
+    with pytest.raises(DataError, match=f"'{other}', which cannot be converted"):
+        align(made, channels, SPACE, CLOCK)
+
+
+def replace_units(made, name, units):
+    """With units that reading itself would find odd."""
+    if name == "time":
+        return replace(made, clock=Clock(units=units))
+    if name == "x":
+        return replace(made, space=Space(names=("x", "y"), units=(units, "")))
+    return replace(made, channels=(Channel(name="u", units=units), *CHANNELS[1:]))

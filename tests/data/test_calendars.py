@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from smore import SMORE, Trajectories
-from smore.cli.forecast import parse_times
+from smore.cli.times import parse_times
 from smore.data.calendars import CALENDARS, read_date
 from smore.data.reading.tables import read_observations
 from smore.data.space import Channel, Clock, Space

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import damaged
 import full_disk
+import headers
 import hostile
 import kill
 import planted_values
@@ -32,6 +33,7 @@ CHECKS = {
     "full-disk": Check(full_disk.check, 10),
     "settings": Check(wrong_settings.check, 300),
     "planted": Check(planted_values.check, 200),
+    "headers": Check(headers.check, 2000),
 }
 
 

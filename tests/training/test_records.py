@@ -145,3 +145,12 @@ def test_periods_that_are_told_are_used():
     told = record(fields[:40], np.arange(40.0))
     model = SMORE(periods=(12.0,)).fit(told, progress=False)
     assert 12.0 in np.round(model.surrogate_.description.settings.periods, 9)
+
+
+def test_a_size_that_is_told_is_shared_with_the_seasons():
+    fields, times = RECORDS["season"]
+    training, truth, later = split(fields, times)
+    model = SMORE(latent_dim=3).fit(training, progress=False)
+    forecast = model.forecast(record(truth[:1], later[:1]), later[1:])
+    error = forecast["u0"].values.reshape(len(later) - 1, -1) - truth[1:]
+    assert (error**2).mean() < 1e-6 * (truth**2).mean()

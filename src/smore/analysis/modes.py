@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from smore.data import time_unit
 from smore.dynamics import ForcedLinear, LinearDynamics
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class DynamicModes:
     """Modes of the latent dynamics, the strongest first; a conjugate pair is one mode.
 
     Attributes:
-        rates: (modes,) λ per unit of the data's time, imaginary part >= 0.
+        rates: (modes,) λ per `time_units`, imaginary part >= 0.
         vectors: (r, modes) right eigenvectors of length 1.
         left: (modes, r) left eigenvectors: `left @ (α - centre)` are the coordinates c of α.
         amplitudes: (modes,) rms of a mode's contribution in the latent norm, over the training
@@ -53,7 +54,7 @@ class DynamicModes:
         spread: rms distance of the training states from it.
         condition: condition number of the matrix of all eigenvectors.
         about: what the modes are modes of, in words.
-        time_units: of the data's time, "" where unknown.
+        time_units: of the rates: the data's, months or hours where it has dates; "" if unknown.
     """
 
     rates: ComplexArray
@@ -156,7 +157,9 @@ def dynamic_modes(surrogate: Surrogate) -> DynamicModes:
         centre = surrogate.dynamics.centre_weights[0].numpy()
     # Its columns have the second moment of the training states about the centre.
     spread = np.column_stack([prior.factor.numpy(), mean - centre])
-    rates, eigenvectors = np.linalg.eig(matrix / surrogate.description.pace.scale)
+    # Per month for monthly data, per hour for hourly ones: nobody thinks in seconds of years.
+    unit = time_unit(surrogate.description.clock, surrogate.description.pace)
+    rates, eigenvectors = np.linalg.eig(matrix * (unit.length / surrogate.description.pace.scale))
     # A singular matrix of eigenvectors has no inverse; its modes come with a caution.
     inverse = np.linalg.pinv(eigenvectors)
     found = []
@@ -177,8 +180,7 @@ def dynamic_modes(surrogate: Surrogate) -> DynamicModes:
         spread=float(np.linalg.norm(spread)),
         condition=float(np.linalg.cond(eigenvectors)),
         about=about,
-        # "days since 2000-01-01" counts days.
-        time_units=surrogate.description.clock.units.split(" since ")[0],
+        time_units=unit.name,
     )
 
 

@@ -39,7 +39,9 @@ COMMANDS = (
     Command("certify", "smore.cli.certify:certify", "Say what is proved about stability."),
     Command("modes", "smore.cli.modes:modes", "Show what the learned dynamics consist of."),
     Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),
-    Command("data info", "smore.cli.data:info", "Show how smore reads a file."),
+    Command("data info", "smore.cli.data:info", "Show how smore reads files."),
+    Command("data split", "smore.cli.data_split:split", "Put a part of the data aside, for tests."),
+    Command("data convert", "smore.cli.data_convert:convert", "Make NetCDF of arrays and tables."),
 )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from smore.cli.laboratory import laboratory
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_evaluation, print_json
+from smore.cli.reading import say_reading, with_reading
 from smore.data import Trajectories
 from smore.errors import SettingsError
 from smore.inference import FitMethod
@@ -19,10 +20,12 @@ from smore.plotting import forecast_figure, require_figure_format, save_figure
 from smore.runtime import shown_passes
 
 
+@with_reading
 def evaluate(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
     data: Annotated[
-        Path | None, typer.Argument(help="Trajectories to forecast: a NetCDF or Zarr file.")
+        list[Path] | None,
+        typer.Argument(help="Trajectories to forecast: NetCDF or Zarr files, or a pattern."),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(help="Use the test set of a benchmark instead.")
@@ -42,9 +45,10 @@ def evaluate(
         Path | None, typer.Option(help="With --dataset: append the scores to this CSV file.")
     ] = None,
     as_json: Json = False,
+    reading: dict[str, Any] | None = None,
 ) -> None:
     """Forecast every sequence from its first snapshot and score it against the others."""
-    if (data is None) == (dataset is None):
+    if (not data) == (dataset is None):
         raise SettingsError("say what to evaluate on: a file, or a benchmark with --dataset")
     if dataset is None and (further is not None or results is not None):
         raise SettingsError("--further and --results belong to --dataset")
@@ -53,8 +57,8 @@ def evaluate(
     if dataset is not None:
         trajectories = _test_set(dataset, further)
     else:
-        assert data is not None
-        trajectories = model.read(data, missing=missing)
+        trajectories = model.read(list(data or []), missing=missing, **(reading or {}))
+        say_reading(trajectories)
     with shown_passes("evaluating"):
         evaluation = model.evaluate(trajectories, method=method)
     if results is not None:

@@ -11,20 +11,26 @@ from smore.cli.fields import with_fields_of
 from smore.cli.laboratory import laboratory
 from smore.cli.options import GeometryOption, MissingOption
 from smore.cli.output import Json, console, error_console, print_evaluation, print_json
+from smore.cli.reading import say_reading, with_reading
 from smore.errors import DivergenceError, InterruptedTrainingError, SettingsError
 from smore.evaluation import Evaluation
+from smore.inputs import as_trajectories
 from smore.model import SMORE
 from smore.model_file import require_writable
 from smore.runtime import is_leader
 from smore.settings import Settings
 from smore.surrogate import TrainingRecord
-from smore.training import EVERY_SECONDS, discard_checkpoints
+from smore.training import EVERY_SECONDS, discard_checkpoints, require_same_settings
 
 
 @with_fields_of(Settings)
+@with_reading
 def fit(
     data: Annotated[
-        Path | None, typer.Argument(help="Training trajectories: a NetCDF or Zarr file.")
+        list[Path] | None,
+        typer.Argument(
+            help="Training trajectories: NetCDF or Zarr files, or a pattern, 'run_*.nc'."
+        ),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(help="Train on a benchmark: wave, navier-stokes, shallow-water.")
@@ -53,6 +59,7 @@ def fit(
         Path | None, typer.Option(help="Benchmarks: append the test scores to this CSV file.")
     ] = None,
     as_json: Json = False,
+    reading: dict[str, Any] | None = None,
     **values: Any,
 ) -> None:
     """Train a model and write it to a file.
@@ -61,23 +68,27 @@ def fit(
     """
     if preset_name is not None:
         settings = laboratory().preset_settings(preset_name, **values)
-        if data is None and dataset is None:
+        if not data and dataset is None:
             dataset = laboratory().preset_dataset(preset_name)
     else:
         settings = Settings.of(**values)
-    if (data is None) == (dataset is None):
+    if (not data) == (dataset is None):
         raise SettingsError("say what to train on: a file, or a benchmark with --dataset")
     require_writable(output)
     model = SMORE.from_settings(settings)
     benchmark = None if dataset is None else laboratory().load_benchmark(dataset)
     if select_on_test and benchmark is None:
         raise SettingsError("--select-on-test needs a benchmark; use --select-on FILE with a file")
-    training = data if benchmark is None else benchmark.train
+    training: Any = None if benchmark is None else benchmark.train
+    if data:
+        if resume:  # before anything is read
+            require_same_settings(_checkpoints(output), settings)
+        how = {"missing": missing, "geometry": geometry, **(reading or {})}
+        training = as_trajectories(list(data), memory=settings.memory, **how)
+        say_reading(training)
     selection = benchmark.test if benchmark is not None and select_on_test else select_on
-    assert training is not None
-    reading = {"missing": missing, "geometry": geometry}
     run = {"checkpoint_seconds": checkpoint_seconds, "resume": resume}
-    _train(model, output, training, select_on=selection, **reading, **run)
+    _train(model, output, training, select_on=selection, missing=missing, geometry=geometry, **run)
     if not is_leader():
         return  # every process has the same model: one writes and tells of it
     evaluation = None if benchmark is None else model.evaluate(benchmark.test)
@@ -88,9 +99,13 @@ def fit(
     _report(model, output, evaluation, as_json)
 
 
+def _checkpoints(output: Path) -> Path:
+    return output.with_name(f"{output.name}.checkpoints")
+
+
 def _train(model: SMORE, output: Path, data: Any, **options: Any) -> None:
     """Fit and save the model, with checkpoints beside it until it is safe."""
-    checkpoints = output.with_name(f"{output.name}.checkpoints")
+    checkpoints = _checkpoints(output)
     try:
         model.fit(data, checkpoints=checkpoints, **options)
     except DivergenceError:

@@ -5,14 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from smore.cli.options import MissingOption
-from smore.cli.output import Json, console, error_console, print_json, print_table, span
+from smore.cli.output import (
+    Json,
+    console,
+    error_console,
+    print_json,
+    print_table,
+    span,
+    told_instant,
+)
 from smore.cli.points import points_of
-from smore.data import Clock, require_data_format, save_dataset
+from smore.cli.reading import say_reading, with_reading
+from smore.cli.times import parse_times
+from smore.data import require_data_format, save_dataset
 from smore.errors import SettingsError
 from smore.inference import FitMethod, LatentState
 from smore.model import SMORE
@@ -24,6 +32,7 @@ from smore.surrogate import Description
 LARGE_FORECAST = 2**28
 
 
+@with_reading
 def forecast(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
     observations: Annotated[
@@ -36,9 +45,12 @@ def forecast(
     times: Annotated[
         str | None,
         typer.Option(
-            help="When: '0.5,1.0', 'START:STOP:STEP' (numbers, STOP included) or ISO dates; "
-            "default: ten steps of the training data."
+            help="When: '0.5,1.0', '0.5:10:0.5' (STOP included), ISO dates, '1980-01:1981-12:1M', "
+            "or '+10d:1d' from the observations on; default: ten steps of the training data."
         ),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="When: so many steps of the training data.")
     ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="NetCDF or Zarr file to write.")
@@ -63,6 +75,7 @@ def forecast(
         Path | None, typer.Option(help="Draw the first forecast and its uncertainty here.")
     ] = None,
     as_json: Json = False,
+    reading: dict[str, Any] | None = None,
 ) -> None:
     """Forecast whole fields from the first snapshot of OBSERVATIONS."""
     require_data_format(output)
@@ -70,16 +83,22 @@ def forecast(
     model = SMORE.load(model_file)
     description = model.surrogate_.description
     clock = description.clock
-    instants = None if times is None else parse_times(times, clock)
-    observed = model.observations(observations, missing=missing)
+    if times is not None and steps is not None:
+        raise SettingsError("say when with --times or with --steps, not both")
+    if times is not None and not times.startswith("+"):
+        parse_times(times, clock, description.pace)  # refuse what cannot be understood at once
+    observed = model.observations(observations, missing=missing, **(reading or {}))
+    say_reading(observed)
     if any(sequence.num_snapshots > 1 for sequence in observed):
         error_console.print("note: only the first snapshot of the observations is used")
     observed = observed.leading(1)
     with shown_passes("inferring"):
         state = model.infer(observed, method=method, noise=parse_noise(noise))
-    if instants is None:
-        latest = float(state.times.max())
-        instants = clock.to_values(description.following(latest, 10))
+    latest = float(state.times.max())
+    if times is None:
+        instants = clock.to_values(description.following(latest, steps or 10))
+    else:
+        instants = parse_times(times, clock, description.pace, latest)
     where: Any = None
     if points is not None:
         where = points_of(points, description.space)
@@ -98,8 +117,8 @@ def forecast(
         print_json(summary | state.to_dict())
         return
     console.print(
-        f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from {shown[0]} to "
-        f"{shown[-1]}",
+        f"[bold]{output}[/]: {len(state)} sequences at {len(shown)} times from "
+        f"{told_instant(instants[0])} to {told_instant(instants[-1])}",
     )
     _print_state(state, description)
     if figure is not None:
@@ -151,27 +170,3 @@ def parse_noise(text: str | None) -> float | dict[str, float] | None:
         raise SettingsError(
             f"--noise takes a number, or channel=number separated by commas, got {text!r}"
         ) from None
-
-
-def parse_times(text: str, clock: Clock) -> NDArray[np.generic]:
-    """Times as the user writes them, on the model's clock."""
-    try:
-        if clock.kind == "datetime":
-            return clock.read(text.split(","))
-        if ":" in text:
-            start, stop, step = map(float, text.split(":"))
-            if not step > 0 or stop < start:
-                raise SettingsError(
-                    f"--times {text}: START:STOP:STEP needs STOP >= START, STEP > 0"
-                )
-            values = start + step * np.arange(np.floor((stop - start) / step + 1e-9) + 1)
-        else:
-            values = np.array([float(part) for part in text.split(",")])
-        if clock.kind == "timedelta":
-            return (values * 1e6).round().astype("timedelta64[us]")
-        return values
-    except ValueError:
-        kind = "ISO dates" if clock.kind == "datetime" else "numbers, or START:STOP:STEP"
-        if clock.calendar is not None:
-            kind += f" of the calendar '{clock.calendar}'"
-        raise SettingsError(f"--times takes {kind} separated by commas, got {text!r}") from None

@@ -8,14 +8,19 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from smore.evaluation import Evaluation
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-# Numbers are coloured in tables alone.
+# Numbers are coloured in tables alone. In a file or a pipe nothing is cut to the 80 columns of a
+# screen.
+WIDE = 200
 console = Console(highlight=False)
+if not console.is_terminal:
+    console = Console(highlight=False, width=WIDE)
 error_console = Console(stderr=True, highlight=False)
 
 
@@ -29,13 +34,20 @@ def print_json(result: Any) -> None:
     print(json.dumps(result, indent=2, allow_nan=True))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table; the first column is left-aligned, the others are right-aligned."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: bool = True
+) -> None:
+    """A table; the first column is left-aligned, the others are right-aligned if `right`.
+
+    On a narrow screen cells go on in the next line: nothing is cut.
+    """
     table = Table(title=title, title_justify="left", header_style="bold")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=True)
+        table.add_column(
+            escape(column), justify="right" if number and right else "left", overflow="fold"
+        )
     for row in rows:
-        table.add_row(*(show(value) for value in row))
+        table.add_row(*(escape(show(value)) for value in row))
     console.print(table, highlight=True)
 
 
@@ -54,6 +66,12 @@ def span(values: Sequence[Any]) -> Any:
     """The value all have in common, or "lowest to highest"."""
     low, high = min(values), max(values)
     return low if low == high else f"{low} to {high}"
+
+
+def told_instant(value: Any) -> str:
+    """A time on one line, without the zeros of a full hour."""
+    text = f"{value:.12g}" if isinstance(value, float) else str(value).replace(" ", "T")
+    return text.removesuffix(".000000").removesuffix("T00:00:00")
 
 
 def print_evaluation(evaluation: Evaluation) -> None:

@@ -10,6 +10,7 @@ from smore.data.blocks.making import make_blocks
 from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
+from smore.data.durations import time_unit, told_steps
 from smore.data.fields.column_store import ColumnStore
 from smore.data.fields.file_fields import FileFields, file_fields
 from smore.data.fields.fingerprint import fingerprint
@@ -18,18 +19,24 @@ from smore.data.fields.scratch_fields import StoredFields
 from smore.data.fields.seen import has_moving_gaps, seen_points
 from smore.data.mesh import Mesh
 from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
-from smore.data.pace import DAY, Pace, days_of_year
+from smore.data.pace import DAY, Pace, dates_of_months, days_of_year, month_numbers
 from smore.data.quadrature import scattered_mesh
+from smore.data.reading.array_files import read_array_file, real_parts
+from smore.data.reading.assembling import dataset_of, with_coordinate
+from smore.data.reading.field_tables import read_field_table
 from smore.data.reading.files import (
+    ARRAY_SUFFIXES,
     CSV_SUFFIX,
     NETCDF_SUFFIXES,
     ZARR_SUFFIX,
-    fields_bytes,
     open_dataset,
     require_data_format,
     save_dataset,
 )
+from smore.data.reading.opening import all_fields_bytes
 from smore.data.reading.places import ANGLE_NAMES
+from smore.data.reading.record import Reading, shown
+from smore.data.reading.request import Like
 from smore.data.reading.tables import read_observations, read_points
 from smore.data.reading.writing import numbered_fields
 from smore.data.sequence import Sequence
@@ -37,10 +44,12 @@ from smore.data.sharing import shared_out
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Geometry, Space
 from smore.data.timeline import Timeline, unify_steps
 from smore.data.trajectories import Missing, Trajectories
+from smore.data.units import conversion
 from smore.data.validation import require_distinct, require_snapshots
 
 __all__ = [
     "ANGLE_NAMES",
+    "ARRAY_SUFFIXES",
     "CSV_SUFFIX",
     "DAY",
     "DEFAULT_CHUNK",
@@ -56,11 +65,13 @@ __all__ = [
     "CoordinateMap",
     "FileFields",
     "Geometry",
+    "Like",
     "Mesh",
     "Missing",
     "Moments",
     "Normalization",
     "Pace",
+    "Reading",
     "Sequence",
     "Space",
     "SphereMap",
@@ -69,19 +80,26 @@ __all__ = [
     "Timeline",
     "Trajectories",
     "align",
+    "all_fields_bytes",
     "calendar_of",
     "channel_moments",
+    "conversion",
+    "dataset_of",
+    "dates_of_months",
     "days_of_year",
-    "fields_bytes",
     "file_fields",
     "fingerprint",
     "fit_coordinate_map",
     "has_moving_gaps",
     "make_blocks",
+    "month_numbers",
     "numbered_fields",
     "open_dataset",
+    "read_array_file",
+    "read_field_table",
     "read_observations",
     "read_points",
+    "real_parts",
     "require_data_format",
     "require_distinct",
     "require_snapshots",
@@ -90,7 +108,11 @@ __all__ = [
     "scattered_mesh",
     "seen_points",
     "shared_out",
+    "shown",
     "stored",
+    "time_unit",
+    "told_steps",
     "unify_steps",
     "with_channel",
+    "with_coordinate",
 ]

@@ -6,7 +6,7 @@ from collections import abc
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -17,6 +17,10 @@ from smore.data.mesh import Mesh, shared_meshes
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import Channel, Clock, Geometry, Space
 from smore.errors import DataError
+
+if TYPE_CHECKING:
+    from smore.data.reading.record import Reading
+    from smore.data.reading.request import Like
 
 Missing = Literal["refuse", "mask"]
 
@@ -34,6 +38,7 @@ class Trajectories:
         space: what the coordinates are.
         clock: how times are told.
         groups: which simulated or measured trajectory each sequence was cut from.
+        reading: how a file or dataset was read; None for what came otherwise.
     """
 
     sequences: tuple[Sequence, ...]
@@ -41,6 +46,7 @@ class Trajectories:
     space: Space
     clock: Clock
     groups: tuple[int, ...]
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         assert len(self.groups) == len(self.sequences) > 0
@@ -55,12 +61,17 @@ class Trajectories:
         missing: Missing = "refuse",
         geometry: Geometry | None = None,
         coordinate_names: abc.Sequence[str] | None = None,
+        dims: abc.Mapping[str, str] | None = None,
+        select: abc.Mapping[str, Any] | None = None,
+        like: Like | None = None,
     ) -> Trajectories:
         """Trajectories from a dataset with dimensions (sequence, time, ...space), in any order.
 
-        `sequence` and `time` (or `t`) are optional; every other dimension is space, and is
-        located by coordinate variables: one per dimension (a grid), several along one dimension
-        (scattered points) or over many (a curvilinear grid). Coordinates `time(sequence, time)`
+        Which dimension and variable is what is told by CF attributes, then by names
+        (docs/data.md); `reading` of the result says how it was understood. `sequence` and `time`
+        are optional; the other dimensions are space, and are located by coordinate variables: one
+        per dimension (a grid), several along one dimension (scattered points) or over many (a
+        curvilinear grid). Coordinates `time(sequence, time)`
         and `x(sequence, point)` may end in NaN where a sequence is shorter. A coordinate
         `trajectory(sequence)` says which sequences belong together; a variable
         `quadrature_weights` over the space dimensions replaces the default weights.
@@ -78,15 +89,22 @@ class Trajectories:
                 from CF attributes and names.
             coordinate_names: the variables that say where points are, in this order; default:
                 found by the rules above, in alphabetical order.
+            dims: dimension -> "time", "sequence" or "space", where the dataset does not say.
+            select: dimension -> a value of its coordinate, or a pair (low, high) of which either
+                may be None; both ends are kept.
+            like: names that a model has, to be taken where the dataset has them.
 
         Raises:
             DataError: the data cannot be used as they are; the message says where and why.
         """
         from smore.data.reading.datasets import read_datasets
+        from smore.data.reading.request import Like, ReadAs
 
         given: Any = dataset  # it may be anything at all
         datasets = list(given) if isinstance(given, list | tuple) else [given]
-        return read_datasets(datasets, channels, missing, geometry, coordinate_names)
+        asked = (channels, missing, geometry, coordinate_names, dims or {}, select or {})
+        how = ReadAs(*asked, like=like or Like())
+        return read_datasets(datasets, how)
 
     @classmethod
     def from_arrays(
@@ -127,36 +145,40 @@ class Trajectories:
     @classmethod
     def open(
         cls,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | abc.Sequence[str | PathLike[str]],
         *,
         channels: abc.Sequence[str] | None = None,
         missing: Missing = "refuse",
         geometry: Geometry | None = None,
         coordinate_names: abc.Sequence[str] | None = None,
+        dims: abc.Mapping[str, str] | None = None,
+        select: abc.Mapping[str, Any] | None = None,
+        join: Literal["time", "sequence", "channels"] | None = None,
+        group: str | None = None,
+        like: Like | None = None,
         lazy: bool = False,
     ) -> Trajectories:
-        """Trajectories from a NetCDF (.nc, .nc4, .h5) or Zarr (.zarr) file; see `from_xarray`.
+        """Trajectories from NetCDF (.nc, .nc4, .h5, ..) or Zarr (.zarr) files; see `from_xarray`.
 
         Args:
-            path: the file.
-            channels, missing, geometry, coordinate_names: as in `from_xarray`.
+            path: a file, several, or a pattern such as "run_*.nc".
+            channels, missing, geometry, coordinate_names, dims, select, like: as in `from_xarray`.
+            join: how several files belong together: one after the other in "time", as separate
+                runs ("sequence"), or with "channels" of their own; default: as their times say.
+            group: of an HDF5 file; default: the root, or the only group with data.
             lazy: leave the fields in the file, for data larger than memory. `fit`, `evaluate` and
                 `forecast` copy them to a scratch file in one pass, in which they are checked, and
                 read that piece by piece. All sequences must share their points, and missing
                 values must be the same in all snapshots, like land in an ocean.
         """
-        from smore.data.reading.datasets import read_datasets
-        from smore.data.reading.files import open_dataset
+        from smore.data.reading.opening import read_files
+        from smore.data.reading.request import Like, ReadAs
 
-        how = (channels, missing, geometry, coordinate_names)
-        try:
-            dataset = open_dataset(path)
-            if lazy:  # the fields keep the file open while they are used
-                return read_datasets([dataset], *how, lazy=True)
-            with dataset:
-                return read_datasets([dataset], *how)
-        except (OSError, RuntimeError) as error:  # where its chunks are damaged
-            raise DataError(f"cannot read {path}, it may be damaged: {error}") from error
+        given: Any = path
+        paths = list(given) if isinstance(given, list | tuple) else [given]
+        asked = (channels, missing, geometry, coordinate_names, dims or {}, select or {})
+        how = ReadAs(*asked, join, group, like or Like())
+        return read_files(paths, how, lazy=lazy)
 
     @property
     def is_lazy(self) -> bool:
@@ -252,6 +274,13 @@ class Trajectories:
             raise DataError("cut needs a sequence of at least 2 snapshots, each here has one")
         sequences, groups = zip(*pieces, strict=True)
         return replace(self, sequences=sequences, groups=groups)
+
+    def cut_at(self, counts: abc.Sequence[int]) -> tuple[Trajectories, Trajectories]:
+        """The first snapshots of each sequence, so many of it as `counts` says, and the rest."""
+        pairs = list(zip(self.sequences, counts, strict=True))
+        before = tuple(sequence.snapshots(slice(0, count)) for sequence, count in pairs)
+        after = tuple(sequence.snapshots(slice(count, None)) for sequence, count in pairs)
+        return replace(self, sequences=before), replace(self, sequences=after)
 
     def at_points(self, index: Arrays) -> Trajectories:
         """The same snapshots at some of the points, with the weights the points have.

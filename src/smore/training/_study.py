@@ -172,12 +172,12 @@ def _subspace(
     anomalies: Anomalies, rank: int, latent_dim: int | None, compressed: Compressed
 ) -> Array:
     """(R, p) directions that the model needs: for its map, to tell states apart, for its centre."""
+    if latent_dim is not None:  # of which the centre gets its share
+        states = compressed.coordinates.numpy()
+        return np.asarray(np.linalg.svd(states, full_matrices=False)[2][:latent_dim].T)
     enough = sufficient_directions(anomalies.sizes, anomalies.count, compressed.total_points)
-    wanted = latent_dim or max(rank, enough)
     most = max(rank, int(compressed.total_points / LEAST_POINTS))
-    basis = anomalies.directions[:, : min(wanted, most)]
-    if latent_dim is not None:
-        return basis
+    basis = anomalies.directions[:, : min(max(rank, enough), most)]
     for pattern in anomalies.centre.weights[1:]:
         beyond = pattern - basis @ (basis.T @ pattern)
         beyond = beyond - basis @ (basis.T @ beyond)

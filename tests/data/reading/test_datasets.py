@@ -97,8 +97,8 @@ def test_other_variables_are_left_alone(grid: xr.Dataset, assert_same: Same) -> 
                 "x": (("lat", "lon"), np.eye(2)),
                 "y": (("lat", "lon"), np.eye(2)),
             },
-            ("x", "y"),
-            "box",
+            ("lat", "lon"),
+            "sphere",
         ),
         ({"r": ("lat", [0.0, 1.0]), "phi": ("lon", [0.0, 1.0])}, ("phi", "r"), "box"),
     ],
@@ -184,11 +184,12 @@ def test_integers_become_floats(scattered: xr.Dataset) -> None:
         (lambda d: d.drop_vars("time"), r"when the snapshots along dimension 'time' are"),
         (
             lambda d: d.drop_vars(["u", "h"]),
-            r"expected data variables over 'time' and space.*no variables",
+            r"expected data variables over time and space.*no variables",
         ),
         (
-            lambda d: d.rename(sequence="member").assign_coords(member=[0, 1]),
-            r"'member' is no dimension of space.*rename\(member='sequence'\)",
+            lambda d: d.rename(sequence="component").assign_coords(component=[0, 1]),
+            r"nothing says what dimension 'component' \(2\) is; say so with --dims "
+            r"component=time, ",
         ),
         (lambda d: d.isel(time=slice(0)), r"empty.*dimension 'time'"),
         (lambda d: d.isel(x=slice(0)), r"empty.*dimension 'x'"),
@@ -203,14 +204,12 @@ def test_integers_become_floats(scattered: xr.Dataset) -> None:
         ),
         (lambda d: d.assign(h=d["h"] > 0), r"'h' must hold real numbers, got values of type bool"),
         (
-            lambda d: d.rename(x="lon", y="lat").expand_dims(level=[1.0, 2.0]),
-            r"lat, level, lon.*box",
+            lambda d: d.drop_attrs().rename(x="lon", y="lat").expand_dims(level=[1.0, 2.0]),
+            r"'level' has 2 entries as well \(1, 2\); keep one with --select level=1, .*box",
         ),
         (
-            lambda d: d.rename(x="lon", y="lat").assign_coords(
-                lat=("lat", [0.0, 0.1, 0.2], {"units": "radians"})
-            ),
-            r"'lat' must be in degrees, is in radians",
+            lambda d: d.rename(x="lon", y="lat"),
+            r"'lat' contradicts itself: its name 'lat' makes it a latitude, but it has units 'km'",
         ),
     ],
 )
@@ -224,7 +223,7 @@ def test_what_cannot_be_asked_for(grid: xr.Dataset) -> None:
         Trajectories.from_xarray(grid, channels=["w"])
     with pytest.raises(DataError, match=r"no coordinate 'z'; the dataset has .*x\(x\)"):
         Trajectories.from_xarray(grid, coordinate_names=["x", "z"])
-    with pytest.raises(DataError, match=r"cannot tell them among x, y; rename them"):
+    with pytest.raises(DataError, match=r"cannot tell them among x, y; say which with --coords"):
         Trajectories.from_xarray(grid, geometry="sphere")
     with pytest.raises(DataError, match="geometry must be one of box, sphere, got 'torus'"):
         Trajectories.from_xarray(grid, geometry="torus")  # type: ignore[arg-type]

@@ -1,28 +1,43 @@
-"""Which variable of a dataset plays which part.
+"""Which variable of a dataset plays which part, and the record of how that was found.
 
-The dimensions `sequence` and `time` (or `t`) are known by name; every other dimension of a channel
-is space. Channels are the data variables that vary over time and space. Where the points are is a
-question of its own: see `places`.
+1. Data variables that can be channels are told from bounds, flags, weights and the like
+(`_channels`).
+2. Each of their dimensions is time, sequence or space (`_dimensions`), by attributes, then by
+names.
+3. Every dimension of space is located by coordinates (`places`).
+
+Where two readings are possible, the user is asked for the option that decides.
 """
 
 from __future__ import annotations
 
-from collections import abc
 from dataclasses import dataclass
 
-import numpy as np
 import xarray as xr
 
-from smore.data.reading.places import describe, find_places, is_place
+from smore.data.reading._channels import (
+    WEIGHT_NAMES,
+    candidates,
+    describe,
+    different_grids,
+    group_by_dims,
+    is_weight,
+    left_over,
+    ordered,
+    require_channels,
+)
+from smore.data.reading._dimensions import SEQUENCE, Dimensions, find_dimensions
+from smore.data.reading.places import Places, find_places, named_coordinates
+from smore.data.reading.record import LeftOut, Reading, Taken
+from smore.data.reading.request import ReadAs
+from smore.data.reading.roles import role_of
 from smore.data.space import Geometry
-from smore.data.validation import require_distinct, require_real, require_some
 from smore.errors import DataError
 
-SEQUENCE = "sequence"
-TIME_NAMES = ("time", "t")
-# Dimensions that are certainly not space, and are taken for it when they have an index.
-_RUN_NAMES = ("trajectory", "sample", "batch", "member", "ensemble", "realization", "run")
-WEIGHT_NAMES = ("quadrature_weights", "cell_area", "area")
+# What xarray calls the axes of plain HDF5 arrays.
+UNNAMED = "phony_dim_"
+
+__all__ = ["SEQUENCE", "WEIGHT_NAMES", "Layout", "find_layout"]
 
 
 @dataclass(frozen=True)
@@ -32,120 +47,166 @@ class Layout:
     Attributes:
         sequence: the dimension that separates sequences, None for a single one.
         time: the dimension of time, None for a single snapshot.
+        instants: the variable that says when, None where nothing does.
         space: all other dimensions of the channels.
         channels: the data variables to take, in order.
         coordinates: the variables that locate the points, in the order of `Space.names`.
         geometry: what the coordinates are.
         weights: the variable with quadrature weights, if there is one.
+        squeezed: dimensions with a single entry that play no part.
+        reading: why, in words.
     """
 
     sequence: str | None
     time: str | None
+    instants: str | None
     space: tuple[str, ...]
     channels: tuple[str, ...]
     coordinates: tuple[str, ...]
     geometry: Geometry
     weights: str | None
+    squeezed: tuple[str, ...]
+    reading: Reading
 
 
-def find_layout(
-    dataset: xr.Dataset,
-    channels: abc.Sequence[str] | None,
-    geometry: Geometry | None,
-    coordinate_names: abc.Sequence[str] | None,
-) -> Layout:
-    """The layout of `dataset`; arguments as in `Trajectories.from_xarray`.
+def find_layout(dataset: xr.Dataset, how: ReadAs) -> Layout:
+    """The layout of `dataset`.
 
     Raises:
         DataError: no channel, channels with different dimensions, nothing that varies in space,
-            or points whose place is not told.
+            points whose place is not told, or two readings that are possible.
     """
-    time = next((name for name in TIME_NAMES if name in dataset.dims), None)
-    if channels is None:
-        channels = _channels_in(dataset, time)
-    dims = _common_dims(dataset, channels)
-    steady = tuple(name for name in dims if name != time)
-    space = tuple(name for name in steady if name != SEQUENCE)
+    channels, parts = _channels(dataset, how)
+    dims = [dim for dim in map(str, dataset[channels[0]].dims) if dim not in parts.squeezed]
+    steady = tuple(dim for dim in dims if dim != parts.time)
+    space = tuple(dim for dim in steady if dim != parts.sequence)
     if not space:
-        raise DataError(f"the channels vary over {dims} only; expected a dimension of space too")
-    for name in set(space) & set(_RUN_NAMES):
         raise DataError(
-            f"dimension '{name}' is no dimension of space; if it counts separate runs, rename it: "
-            f"dataset.rename({name}='sequence')"
+            f"the channels vary over {tuple(dims)} only; expected a dimension of space too"
         )
-    others = dataset.drop_vars(channels)
-    weights = _weights_in(others, steady)
-    coordinates, geometry = find_places(
-        others.drop_vars(weights or []), space, steady, geometry, coordinate_names
-    )
+    weights = _weights(dataset, channels, steady)
+    aside = dataset.drop_vars([*channels, *([] if weights is None else [weights])])
+    places = find_places(aside, dataset, channels, space, steady, parts, how)
+    squeezed = (*parts.squeezed, *places.squeezed)
+    sequence = parts.sequence if parts.sequence in dims else None
+    time = parts.time if parts.time in dims else None
+    record = _record(dataset, channels, parts, places, weights)
     return Layout(
-        sequence=SEQUENCE if SEQUENCE in dims else None,
-        time=time if time in dims else None,
-        space=space,
+        sequence=sequence,
+        time=time,
+        instants=parts.instants,
+        space=tuple(dim for dim in space if dim not in places.squeezed),
         channels=tuple(channels),
-        coordinates=coordinates,
-        geometry=geometry,
+        coordinates=places.names,
+        geometry=places.geometry,
         weights=weights,
+        squeezed=squeezed,
+        reading=record,
     )
 
 
-def _channels_in(dataset: xr.Dataset, time: str | None) -> list[str]:
-    """All data variables over time and space, in the order the dataset says or has."""
-    # By the CF conventions: cell bounds, and what variables say about others, such as their error.
-    about_others = {
+def _channels(dataset: xr.Dataset, how: ReadAs) -> tuple[list[str], Dimensions]:
+    """The channels, in order, and the parts of their dimensions."""
+    told = _told_dims(dataset, how)
+    known = [name for name in how.like.channels if name in dataset.data_vars]
+    if how.channels is not None or known:
+        names = [str(name) for name in how.channels or known]
+        require_channels(dataset, names)
+        return names, find_dimensions(dataset, _dims(dataset, names), told)
+    able = [name for name, why in candidates(dataset).items() if not why]
+    if any(str(dim).startswith(UNNAMED) for dim in dataset.dims):
+        raise DataError(
+            f"the arrays of this file have no named axes: {describe(dataset, able)}; name them "
+            "with smore data convert FILE OUT.nc --axes time,y,x"
+        )
+    used = _dims(dataset, able)
+    # Dimensions of variables that turn out to be no channels may be anything.
+    parts = find_dimensions(dataset, [dim for dim in used if _matters(dataset, able, dim)], told)
+    able = [
         name
-        for variable in dataset.variables.values()
-        for role in ("bounds", "ancillary_variables")
-        for name in str(variable.attrs.get(role, variable.encoding.get(role, ""))).split()
-    }
-    names = [
-        str(name)
-        for name, variable in dataset.data_vars.items()
-        if set(variable.dims) - {SEQUENCE, time}
-        and (time is None or time in variable.dims)
-        and not (time is None and (is_place(name, variable) or _is_weight(name, variable)))
-        and name not in about_others
+        for name in able
+        if set(dataset[name].dims) - {parts.sequence, parts.time}
+        and (parts.time is None or parts.time in dataset[name].dims)
+        and not (parts.time is None and _is_place(name, dataset[name]))
     ]
-    if not names:
-        kind = f"'{time}' and space" if time else "space"
+    if not able:
+        over = f"'{parts.time}' and space" if parts.time else "time and space"
         raise DataError(
-            f"expected data variables over {kind} to take as channels, found none among "
-            f"{describe(dataset, dataset.data_vars) or 'no variables'}; name the dimension of time "
-            "'time', that of separate runs 'sequence'"
+            f"expected data variables over {over} to take as channels, found none among "
+            f"{describe(dataset, dataset.data_vars) or 'no variables'}; name them with "
+            "--channels, the "
+            "dimension of time with --dims NAME=time, that of separate runs with --dims "
+            "NAME=sequence"
         )
-    order = np.atleast_1d(dataset.attrs.get("channel_names", [])).tolist()
-    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
+    if len(group_by_dims(dataset, able)) > 1:
+        raise different_grids(dataset, able)
+    able = ordered(dataset, able)
+    require_channels(dataset, able)
+    return able, find_dimensions(dataset, _dims(dataset, able), told)
 
 
-def _common_dims(dataset: xr.Dataset, channels: abc.Sequence[str]) -> tuple[str, ...]:
-    """The dimensions that all channels have, in the order of the first."""
-    require_some(len(channels), "channel")
-    require_distinct(channels, "channel")
-    for name in channels:
-        if name not in dataset:
-            there = ", ".join(map(str, dataset.data_vars))
-            raise DataError(f"there is no channel '{name}'; the dataset has {there}")
-        require_real(dataset[name].dtype, f"channel '{name}'")
-    dims = tuple(map(str, dataset[channels[0]].dims))
-    if any(set(dataset[name].dims) != set(dims) for name in channels):
-        raise DataError(
-            f"all channels must have the same dimensions, got {describe(dataset, channels)}; "
-            "keep those that belong together: drop the others from the file, or in Python pass "
-            "channels=[...]"
-        )
-    for name in dims:
-        require_some(dataset.sizes[name], f"entry along dimension '{name}'")
-    return dims
+def _told_dims(dataset: xr.Dataset, how: ReadAs) -> dict[str, str]:
+    """What the user says of dimensions; the index of one that is called a coordinate is space."""
+    named = named_coordinates(dataset, how) or []
+    return {name: "space" for name in named if name in dataset.dims} | dict(how.dims)
 
 
-def _weights_in(dataset: xr.Dataset, dims: tuple[str, ...]) -> str | None:
-    found = (
-        str(name)
-        for name, variable in dataset.variables.items()
-        if _is_weight(name, variable) and set(variable.dims) <= set(dims)
+def _dims(dataset: xr.Dataset, names: list[str]) -> list[str]:
+    """All dimensions of some variables, in the order of the first."""
+    return list(dict.fromkeys(str(dim) for name in names for dim in dataset[name].dims))
+
+
+def _matters(dataset: xr.Dataset, names: list[str], dim: str) -> bool:
+    """Whether a dimension belongs to the variables with the most dimensions that have it."""
+    return any(dim in dataset[name].dims and dataset[name].ndim > 1 for name in names) or all(
+        dataset[name].ndim == 1 for name in names
     )
-    return next(found, None)
 
 
-def _is_weight(name: abc.Hashable, variable: xr.Variable | xr.DataArray) -> bool:
-    return name in WEIGHT_NAMES or variable.attrs.get("standard_name") == "cell_area"
+def _is_place(name: str, variable: xr.DataArray) -> bool:
+    return role_of(name, variable).role in ("x", "y", "z")
+
+
+def _weights(dataset: xr.Dataset, channels: list[str], dims: tuple[str, ...]) -> str | None:
+    measures = str(dataset[channels[0]].attrs.get("cell_measures", ""))
+    named = [name for name in measures.replace("area:", " ").split() if name in dataset.variables]
+    found = [
+        str(name)
+        for name in [*named, *dataset.variables]
+        if (name in named or is_weight(name, dataset[name]))
+        and set(dataset[name].dims) <= set(dims)
+    ]
+    return next(iter(found), None)
+
+
+def _record(
+    dataset: xr.Dataset,
+    channels: list[str],
+    parts: Dimensions,
+    places: Places,
+    weights: str | None,
+) -> Reading:
+    taken = []
+    for dim, part in ((parts.time, "time"), (parts.sequence, "sequence")):
+        if dim is not None:
+            taken.append(Taken(dim, part, parts.why[dim]))
+    if parts.instants not in (None, parts.time):
+        taken.append(Taken(str(parts.instants), "times", f"it says when, along '{parts.time}'"))
+    taken += [Taken(name, "coordinate", why) for name, why in places.why.items()]
+    for name in channels:
+        dims = ", ".join(map(str, dataset[name].dims))
+        taken.append(Taken(name, "channel", f"over ({dims})"))
+    if weights is not None:
+        taken.append(Taken(weights, "weights", "areas of the cells"))
+    known = {each.name for each in taken} | set(places.names)
+    left = [
+        LeftOut(name, why) for name, why in candidates(dataset).items() if why and name not in known
+    ]
+    left += [
+        LeftOut(name, why)
+        for name, why in left_over(dataset, channels, parts.time, parts.sequence)
+        if name not in known
+    ]
+    left += [LeftOut(name, why) for name, why in places.left_out.items()]
+    notes = [f"'{dim}' has a single entry and is left out" for dim in parts.squeezed]
+    return Reading(tuple(taken), tuple(left), (*notes, *places.notes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -11,10 +12,13 @@ from numpy.typing import NDArray
 from smore.data.fields.file_fields import FileFields, file_fields
 from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
-from smore.data.reading._layout import TIME_NAMES, Layout, find_layout
+from smore.data.reading._decoding import made_plain
+from smore.data.reading._layout import Layout, find_layout
+from smore.data.reading.request import ReadAs
+from smore.data.reading.selecting import select
 from smore.data.sequence import Sequence
-from smore.data.space import SPHERE_UNITS, Channel, Clock, Geometry, Space
-from smore.data.trajectories import Missing, Trajectories
+from smore.data.space import SPHERE_UNITS, Channel, Clock, Space
+from smore.data.trajectories import Trajectories
 from smore.data.validation import make_space, require_real, require_some, validated
 from smore.errors import DataError
 
@@ -23,14 +27,19 @@ TRAJECTORY = "trajectory"
 
 def read_datasets(
     datasets: list[xr.Dataset],
-    channels: abc.Sequence[str] | None,
-    missing: Missing,
-    geometry: Geometry | None,
-    coordinate_names: abc.Sequence[str] | None,
+    how: ReadAs,
     *,
     lazy: bool = False,
+    notes: abc.Sequence[str] = (),
 ) -> Trajectories:
-    """See `Trajectories.from_xarray`, and `Trajectories.open` for `lazy`."""
+    """See `Trajectories.from_xarray`, and `Trajectories.open` for `lazy`.
+
+    Args:
+        datasets: one after the other.
+        how: what the user says about them.
+        lazy: whether fields stay where they are.
+        notes: what was done to the datasets before, for the record.
+    """
     require_some(len(datasets), "dataset")
     for dataset in datasets:
         if not isinstance(dataset, xr.Dataset):
@@ -38,13 +47,25 @@ def read_datasets(
                 f"expected an xarray Dataset or a list of them, got {type(dataset).__name__}; name "
                 "a single array and make it one: array.to_dataset(name='u')"
             )
-    layouts = [find_layout(each, channels, geometry, coordinate_names) for each in datasets]
-    named = zip(datasets, layouts, strict=True)
-    chunked = any(each[name].chunks for each, layout in named for name in layout.channels)
+    found = [plain(each, how) for each in datasets]
+    chunked = any(each[n].chunks for each, layout in found for n in layout.channels)
     parts: list[Trajectories] = []
-    for dataset, layout in zip(datasets, layouts, strict=True):
+    for dataset, layout in found:
         parts.append(_read(dataset, layout, parts[0].clock if parts else None, lazy or chunked))
-    return validated(parts[0] if len(parts) == 1 else _joined(parts), missing)
+    made = validated(parts[0] if len(parts) == 1 else _joined(parts), how.missing)
+    first = found[0][1].reading
+    return replace(made, reading=replace(first, notes=(*notes, *first.notes)))
+
+
+def plain(dataset: xr.Dataset, how: ReadAs) -> tuple[xr.Dataset, Layout]:
+    """What is selected of a dataset, in plain words, and which variable plays which part."""
+    dataset, selected = select(dataset, how.select)
+    dataset, decoded = made_plain(dataset)
+    layout = find_layout(dataset, how)
+    dataset = dataset.isel(dict.fromkeys(layout.squeezed, 0), drop=True)
+    record = layout.reading
+    notes = (*selected, *decoded, *record.notes)
+    return dataset, replace(layout, reading=replace(record, notes=notes))
 
 
 def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None, lazy: bool) -> Trajectories:
@@ -134,17 +155,14 @@ def _times(
 
 
 def _time_variable(dataset: xr.Dataset, layout: Layout) -> xr.Variable:
-    allowed = {layout.sequence, layout.time}
-    for name in TIME_NAMES:
-        if name in dataset.variables and set(dataset[name].dims) <= allowed:
-            variable = dataset.variables[name]
-            if layout.time is None or layout.time in variable.dims:
-                return variable
+    if layout.instants is not None:
+        return dataset.variables[layout.instants]
     if layout.time is None:
         return xr.Variable((), 0.0)
     raise DataError(
         f"nothing says when the snapshots along dimension '{layout.time}' are; add times with "
-        f"dataset.assign_coords({layout.time}=...)"
+        f"dataset.assign_coords({layout.time}=...) or smore data convert FILE OUT.nc --coord "
+        f"{layout.time}=0:1"
     )
 
 

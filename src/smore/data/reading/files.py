@@ -6,36 +6,44 @@ import os
 import shutil
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 
 import xarray as xr
 
+from smore.data.reading.record import listed
 from smore.errors import DataError, unwritable
 from smore.runtime import require_room
 
-NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
+NETCDF_SUFFIXES = (".nc", ".nc4", ".cdf", ".h5", ".hdf5", ".he5")
 ZARR_SUFFIX = ".zarr"
-CSV_SUFFIX = ".csv"  # observations only
+CSV_SUFFIX = ".csv"  # observations, or fields for `smore data convert`
+ARRAY_SUFFIXES = (".npy", ".npz", ".mat", CSV_SUFFIX)
 
 # What a NetCDF file takes beside its values, at most: so much for itself and for each variable.
 HEADER_BYTES = 2**14
 VARIABLE_BYTES = 2**12
 
 
-def fields_bytes(path: str | PathLike[str]) -> int:
+def fields_bytes(path: str | PathLike[str], group: str | None = None) -> int:
     """What the data variables of a file take in memory.
 
     Raises:
         DataError: as `open_dataset`.
     """
-    with open_dataset(path) as dataset:
+    with open_dataset(path, group) as dataset:
         return sum(variable.nbytes for variable in dataset.data_vars.values())
 
 
-def open_dataset(path: str | PathLike[str]) -> xr.Dataset:
+def open_dataset(path: str | PathLike[str], group: str | None = None) -> xr.Dataset:
     """The dataset in a file, whose values are read when they are needed.
+
+    Args:
+        path: the file; its suffix says what it is, see `OPENERS`.
+        group: of an HDF5 file; by default the root, or the only group that has data, which is then
+            named in `encoding["group"]`.
 
     Raises:
         DataError: there is no such file, or it is not NetCDF or Zarr.
@@ -44,12 +52,66 @@ def open_dataset(path: str | PathLike[str]) -> xr.Dataset:
     if not path.exists():
         raise DataError(f"there is no file {path}")
     try:
-        if path.suffix == ZARR_SUFFIX:
-            return xr.open_zarr(path, consolidated=False, chunks=None)
-        # No engine by name: classic NetCDF 3 files end in .nc too, and xarray can tell.
-        return xr.open_dataset(path, cache=False)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"cannot read {path} as NetCDF or Zarr: {error}") from error
+        return OPENERS[path.suffix.casefold()](path, group)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        if isinstance(error, DataError):
+            raise
+        reason = " ".join(str(error).split())[:300]
+        raise DataError(f"cannot read {path} as NetCDF or Zarr: {reason}") from error
+
+
+def _open_zarr(path: Path, group: str | None) -> xr.Dataset:
+    return _with_dates(
+        lambda **how: xr.open_zarr(path, group=group, consolidated=False, chunks=None, **how)
+    )
+
+
+def _open_netcdf(path: Path, group: str | None) -> xr.Dataset:
+    # No engine by name: classic NetCDF 3 files end in .nc too, and xarray can tell.
+    dataset = _with_dates(lambda **how: xr.open_dataset(path, cache=False, group=group, **how))
+    if dataset.data_vars or group is not None:
+        return dataset
+    groups = _groups_with_data(path)
+    if len(groups) == 1:
+        dataset = _open_netcdf(path, groups[0])
+        dataset.encoding["group"] = groups[0]
+    elif groups:
+        raise DataError(
+            f"{path} holds its variables in groups, {listed(groups)}; say which with --group "
+            f"{groups[0]}"
+        )
+    return dataset
+
+
+def _with_dates(opened: Callable[..., xr.Dataset]) -> xr.Dataset:
+    """A dataset with dates where units are told "since" one, and can be read."""
+    try:
+        return opened()
+    except ValueError as error:
+        if "decode time" not in str(error) and "calendar" not in str(error):
+            raise
+    dataset = opened(decode_times=False)
+    for name in list(dataset.variables):
+        with suppress(ValueError, OverflowError):
+            decoded = xr.decode_cf(dataset[[name]].drop_vars(set(dataset[name].coords) - {name}))
+            dataset[name] = decoded[name].variable
+    return dataset
+
+
+def _groups_with_data(path: Path) -> list[str]:
+    import h5py
+
+    if not h5py.is_hdf5(path):
+        return []
+    found = []
+
+    def note(name: str, item: object) -> None:
+        if isinstance(item, h5py.Group) and any(isinstance(x, h5py.Dataset) for x in item.values()):
+            found.append(name)
+
+    with h5py.File(path) as file:
+        file.visititems(note)
+    return found
 
 
 def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
@@ -96,10 +158,18 @@ def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:
 def require_data_format(path: str | PathLike[str]) -> Path:
     """Refuse a file name that is neither NetCDF nor Zarr, before any work is done."""
     path = Path(path)
-    if path.suffix not in (*NETCDF_SUFFIXES, ZARR_SUFFIX):
-        known = ", ".join((*NETCDF_SUFFIXES, ZARR_SUFFIX))
-        raise DataError(f"expected a file name ending in {known}, got {path}")
+    if path.suffix.casefold() not in OPENERS:
+        array = path.suffix.casefold() in ARRAY_SUFFIXES
+        hint = "; arrays and tables become NetCDF with smore data convert" if array else ""
+        raise DataError(f"expected a file name ending in {', '.join(OPENERS)}, got {path}{hint}")
     return path
+
+
+# What a file is, by the end of its name; `open_dataset` and all who read go by this.
+OPENERS: dict[str, Callable[[Path, str | None], xr.Dataset]] = {
+    **dict.fromkeys(NETCDF_SUFFIXES, _open_netcdf),
+    ZARR_SUFFIX: _open_zarr,
+}
 
 
 def _replace(new: Path, path: Path) -> None:

@@ -5,13 +5,16 @@
     51.5,     -0.1,      1013.2,   3.1
     48.9,      2.4,      ,         2.7
 
-A blank cell is a value that was not observed. The columns may come in any order.
+A blank cell is a value that was not observed. The columns may come in any order, and have their
+units in
+brackets: pressure [hPa].
 """
 
 from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +28,7 @@ from numpy.typing import NDArray
 
 from smore.data.mesh import shared_meshes
 from smore.data.quadrature import scattered_mesh
-from smore.data.reading._layout import SEQUENCE, TIME_NAMES
+from smore.data.reading._layout import SEQUENCE
 from smore.data.reading.places import ANGLE_NAMES
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Space
@@ -35,9 +38,11 @@ from smore.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
+TIME_NAMES = ("time", "t")
 TIME = TIME_NAMES[0]
 
 _SEPARATORS = ("\t", ";", ",")
+_WITH_UNITS = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]")
 _UNOBSERVED = ("", "na", "nan")
 
 
@@ -55,6 +60,7 @@ class _Columns:
     channels: list[int]
     time: int | None
     sequence: int | None
+    units: dict[str, str]
 
 
 def read_observations(
@@ -85,7 +91,7 @@ def read_observations(
         DataError: the file cannot be used as it is; the message says on which line and why.
     """
     path = Path(path)
-    header, *rows = _filled_lines(path)
+    header, *rows = filled_lines(path)
     columns = _find_columns(header, path, space, [channel.name for channel in channels])
     if clock.kind == "datetime" and columns.time is None:
         raise DataError(
@@ -105,7 +111,14 @@ def read_observations(
         Sequence(table[:1, 0], table[:, 1 + space.dim :].T[None], mesh)
         for table, mesh in zip(tables.values(), meshes, strict=True)
     )
-    present = tuple(channel for channel in channels if channel.name in columns.titles)
+    named = [(channel, columns.units.get(channel.name)) for channel in channels]
+    present = tuple(
+        channel if not units else channel.model_copy(update={"units": units})
+        for channel, units in named
+        if units is not None
+    )
+    units = (columns.units.get(n) or u for n, u in zip(space.names, space.units, strict=True))
+    space = space.model_copy(update={"units": tuple(units)})
     groups = tuple(range(len(sequences)))
     try:
         return validated(Trajectories(sequences, present, space, clock, groups), missing="mask")
@@ -120,18 +133,18 @@ def read_points(path: str | PathLike[str], space: Space) -> FloatArray:
         DataError: a coordinate without a column, or a cell that is no number.
     """
     path = Path(path)
-    header, *rows = _filled_lines(path)
+    header, *rows = filled_lines(path)
     meanings = [_meaning(title, space, []) for title in header.cells]
     positions = {name: number for number, name in enumerate(meanings) if name is not None}
     _require_coordinates(positions, header, path, space)
     if not rows:
         raise DataError(f"there are no points in {path}, only a header; add rows below it")
-    columns = _Columns(header.cells, [positions[name] for name in space.names], [], None, None)
+    columns = _Columns(header.cells, [positions[name] for name in space.names], [], None, None, {})
     clock = Clock()
     return np.array([_numbers_of(row, path, columns, clock)[1:] for row in rows])
 
 
-def _filled_lines(path: Path) -> list[_Line]:
+def filled_lines(path: Path) -> list[_Line]:
     """Every line that is neither blank nor a comment; the header is first."""
     if not path.is_file():
         raise DataError(f"there is no file {path}")
@@ -159,8 +172,11 @@ def _filled_lines(path: Path) -> list[_Line]:
 def _find_columns(header: _Line, path: Path, space: Space, channels: list[str]) -> _Columns:
     where, titles = f"{path}, line {header.number}", header.cells
     positions: dict[str, int] = {}
+    units: dict[str, str] = {}
     for position, title in enumerate(titles):
-        meaning = _meaning(title, space, channels)
+        meaning, told = _meaning(title, space, channels), ""
+        if meaning is None and (bracket := _WITH_UNITS.fullmatch(title)) is not None:
+            meaning, told = _meaning(bracket[1], space, channels), bracket[2].strip()
         if meaning is None:
             raise DataError(
                 f"{where}: unknown column '{title}'; expected the coordinates "
@@ -173,6 +189,7 @@ def _find_columns(header: _Line, path: Path, space: Space, channels: list[str]) 
                 f"'{titles[positions[meaning]]}' and '{title}'; remove one of them"
             )
         positions[meaning] = position
+        units[meaning] = told
     _require_coordinates(positions, header, path, space)
     present = [name for name in channels if name in positions]
     if not present:
@@ -186,6 +203,7 @@ def _find_columns(header: _Line, path: Path, space: Space, channels: list[str]) 
         channels=[positions[name] for name in present],
         time=positions.get(TIME),
         sequence=positions.get(SEQUENCE),
+        units=units,
     )
 
 
@@ -252,15 +270,17 @@ def _numbers_of(row: _Line, path: Path, columns: _Columns, clock: Clock) -> list
             raise DataError(f"{where}, column '{columns.titles[position]}': {error}") from None
 
     time = 0.0 if columns.time is None else read(columns.time, partial(_time, clock=clock))
-    coordinates = [read(position, _coordinate) for position in columns.coordinates]
-    return [time, *coordinates, *(read(position, _value) for position in columns.channels)]
+    coordinates = [read(position, coordinate_in) for position in columns.coordinates]
+    return [time, *coordinates, *(read(position, value_in) for position in columns.channels)]
 
 
-def _coordinate(cell: str) -> float:
+def coordinate_in(cell: str) -> float:
+    """The number in a cell."""
     return _number(cell, "correct it, or leave out the row")
 
 
-def _value(cell: str) -> float:
+def value_in(cell: str) -> float:
+    """The value in a cell, NaN for a blank one."""
     if cell.casefold() in _UNOBSERVED:
         return math.nan
     return _number(cell, "correct it, or leave the cell blank if nothing was observed")

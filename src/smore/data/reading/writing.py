@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from smore.data.fields.file_fields import FileFields
 from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
-from smore.data.reading._layout import SEQUENCE, TIME_NAMES, WEIGHT_NAMES
+from smore.data.reading._layout import SEQUENCE, WEIGHT_NAMES
 from smore.data.reading.datasets import TRAJECTORY
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Space
 from smore.data.trajectories import Trajectories
 
-TIME = TIME_NAMES[0]
+TIME = "time"
 WEIGHTS = WEIGHT_NAMES[0]
 
 Variables = dict[str, xr.Variable]
