@@ -26,6 +26,7 @@ from smore_paper.cli.capacity import (
     cases_of,
 )
 from smore_paper.cli.generate import load_benchmark
+from smore_paper.fast_products import use_fast_products
 from smore_paper.page.whole import write_page
 from smore_paper.tables.capacity.draw import draw_capacity
 from smore_paper.tables.capacity.measure import (
@@ -82,6 +83,11 @@ app = typer.Typer(
 )
 
 RESULTS = Path("experiments/results")
+
+
+@app.callback()
+def _begin() -> None:
+    use_fast_products()
 
 
 def _dims() -> str:
