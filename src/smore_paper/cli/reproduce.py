@@ -43,6 +43,10 @@ from smore_paper.tables.pointwise.measure import (
     pointwise_runs,
     pointwise_table,
 )
+from smore_paper.tables.rates.measure import EPOCHS as SCREENED_EPOCHS
+from smore_paper.tables.rates.measure import MODELS as SCREENED_MODELS
+from smore_paper.tables.rates.measure import SEEDS as SCREENED_SEEDS
+from smore_paper.tables.rates.measure import rates_runs, rates_table
 from smore_paper.tables.rollout.draw import draw_rollouts
 from smore_paper.tables.rollout.measure import (
     LABELS,
@@ -200,6 +204,27 @@ def stability(
     columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
     columns |= {"paper_first_non_finite_epoch": "paper"}
     _show(rows, columns, draw_stability(results), as_json)
+
+
+@app.command("rates")
+def rates(
+    dataset: Datasets = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="smore-lrlq or smore-koopman; may be repeated; default: both."),
+    ] = None,
+    seeds: Seeds = SCREENED_SEEDS,
+    epochs: Annotated[int, typer.Option(min=100, help="Epochs of each run.")] = SCREENED_EPOCHS,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """Learning rates of the paper's recipe, screened on training data: no test data are read."""
+    names = _benchmarks(dataset, datasets.BENCHMARKS)
+    chosen = _chosen(model, list(dict.fromkeys(name for _, name in SCREENED_MODELS)), "--model")
+    rows = _work(rates_table(results, epochs), rates_runs(names, chosen, seeds))
+    columns = {"model": "model", "seed": "seed", "decoder_rate": "decoder"}
+    columns |= {"dynamics_rate": "dynamics", "training_mse": "training error"}
+    _show(rows, columns | {"seconds": "seconds"}, [], as_json)
 
 
 @app.command("sparse")

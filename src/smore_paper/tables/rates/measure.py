@@ -1,0 +1,134 @@
+"""Learning rates of Algorithm 1, which the paper does not state, screened on training data alone.
+
+A quarter of the training sequences in minibatches of a quarter, so that an epoch has as many
+minibatches, and with them the loss the scale, that it has on all of them. What is compared is the
+error of forecasts of training sequences over the training window, in the data's units: losses of
+latents cannot be, as every decoder has a scale of its own. No test data are read.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import product
+from pathlib import Path
+
+from smore.data import Trajectories
+from smore.model import SMORE
+from smore.settings import Settings
+from smore_paper import datasets
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.resumable_fit import resumable_fit
+from smore_paper.tables.rollout.measure import HORIZON, paper_preset
+
+NAME = "rates"
+PORTION = 4  # of the training sequences, one in so many
+FORECAST = 32  # training sequences that are forecast, at most
+# From epoch 687 on training is a plain rollout (0.99 · 0.99^epoch < 1e-3).
+EPOCHS = 1000
+GRID = (1e-3, 3e-3, 1e-2)
+SEEDS = 3
+# The models of the paper's recipe that are trained anew, those that tell most first.
+MODELS = (
+    ("navier-stokes", "smore-lrlq"),
+    ("wave", "smore-lrlq"),
+    ("navier-stokes", "smore-koopman"),
+    ("shallow-water", "smore-koopman"),
+)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Of decoder and dynamics; that of the latents is DINo's."""
+
+    decoder_rate: float
+    dynamics_rate: float
+
+
+@dataclass(frozen=True)
+class RatesFigures:
+    """What is measured of a run.
+
+    Attributes:
+        training_mse: of forecasts of training sequences after the last epoch; inf if the training
+            turned non-finite.
+        curve: the same after every hundred epochs, separated by spaces.
+    """
+
+    sequences: int
+    batch_size: int
+    epochs: int
+    epochs_run: int
+    training_mse: float
+    curve: str
+    seconds: float
+
+
+COLUMNS = tuple(column.name for column in fields(RatesFigures))
+
+
+def rates_runs(names: Sequence[str], models: Sequence[str], num_seeds: int) -> list[Run]:
+    """Every pair of rates of the grid, for every model and seed."""
+    return [
+        Run(NAME, dataset, model, "paper", seed, asdict(Rates(*pair)))
+        for dataset, model in MODELS
+        if dataset in names and model in models
+        for seed in range(num_seeds)
+        for pair in product(GRID, GRID)
+    ]
+
+
+def rates_table(results: Path, epochs: int) -> Table:
+    """`results/rates.csv`."""
+    ledger = Ledger(results, NAME, COLUMNS)
+
+    def measure(run: Run) -> Row:
+        train = Trajectories.from_xarray(datasets.load(run.dataset).train).leading(HORIZON)
+        return asdict(screened(run, train, epochs, ledger.checkpoints(run)))
+
+    return ledger, measure
+
+
+def screened(run: Run, train: Trajectories, epochs: int, checkpoints: Path | None) -> RatesFigures:
+    """Train on a part of `train` and forecast some of it."""
+    part = train.select(range(max(1, len(train) // PORTION)))
+    settings = screening_settings(run, epochs)
+    model = SMORE.from_settings(settings)
+    seen = part.select(range(min(FORECAST, len(part))))
+    divergence = resumable_fit(model, part, select_on=seen, checkpoints=checkpoints)
+    record = model.surrogate_.description.training
+    errors = [error for _, error in record.history]
+    return RatesFigures(
+        sequences=len(part),
+        batch_size=settings.batch_size,
+        epochs=epochs,
+        epochs_run=record.epochs_run,
+        training_mse=errors[-1] if divergence is None else math.inf,
+        curve=" ".join(f"{error:.4g}" for error in errors),
+        seconds=round(record.seconds, 1),
+    )
+
+
+def screening_settings(run: Run, epochs: int) -> Settings:
+    """The paper's model with the rates of `run`."""
+    settings = paper_preset(run.dataset, run.model).settings
+    return settings.replace(
+        recipe="paper",
+        seed=run.seed,
+        epochs=epochs,
+        batch_size=max(1, settings.batch_size // PORTION),
+        **run.variant,
+    )
+
+
+def chosen_rates(rows: Sequence[Row], dataset: str, model: str) -> Rates | None:
+    """The pair with the lowest median error over seeds; None where nothing was screened."""
+    errors: dict[Rates, list[float]] = {}
+    for row in rows:
+        if (row["dataset"], row["model"]) == (dataset, model) and row["status"] == "done":
+            pair = Rates(row["decoder_rate"], row["dynamics_rate"])
+            errors.setdefault(pair, []).append(row["training_mse"])
+    finite = {pair: statistics.median(found) for pair, found in errors.items()}
+    return min(finite, key=lambda pair: finite[pair]) if finite else None
