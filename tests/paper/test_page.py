@@ -403,7 +403,7 @@ def wave(monkeypatch, tmp_path):
     """A planted model, by the paper's recipe, in place of one of Wave, with forty points to see."""
     benchmark = SimpleNamespace(test=trajectories(seed=7).to_xarray())
     monkeypatch.setattr("smore_paper.datasets.load", lambda name: benchmark)
-    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
+    monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: benchmark)
     monkeypatch.setattr(sparse_table, "VISIBLE", (1.0, 0.1))
     planted(trajectories()).save(tmp_path / "wave.smore")
     return f"wave={tmp_path / 'wave.smore'}"

@@ -198,7 +198,7 @@ def test_claims_for_few_latents_are_the_appendixs(name, small, middle):
 def test_the_command_runs_few_latents_of_every_seed_in_rows_of_their_own(monkeypatch, tmp_path):
     benchmark = SimpleNamespace(train=TRAIN.to_xarray(), test=TEST.to_xarray())
     monkeypatch.setattr("smore_paper.datasets.load", lambda name: benchmark)
-    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
+    monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: benchmark)
 
     def smaller(*which):  # but for the decoder what the command trains
         return configured(*which).replace(hidden_dim=8, num_hidden=1, final_fit_steps=5)
