@@ -14,7 +14,7 @@ from smore.inference import FitMethod
 from smore.plotting import save_figure
 from smore_paper import datasets
 from smore_paper.claims import STABILITY_DIMS
-from smore_paper.cli import _paper_recipe
+from smore_paper.cli import _paper_recipe, _reduced
 from smore_paper.cli._working import (
     RESULTS,
     Datasets,
@@ -101,6 +101,7 @@ def _begin() -> None:
 
 app.command("rates")(_paper_recipe.rates)
 app.command("algorithm1")(_paper_recipe.algorithm1)
+app.command("reduced")(_reduced.reduced)
 
 
 def _dims() -> str:
