@@ -30,6 +30,8 @@ FORECAST = 32  # training sequences that are forecast, at most
 EPOCHS = 1000
 GRID = (1e-3, 3e-3, 1e-2)
 SEEDS = 3
+# Further seeds are for pairs whose error with the first is at most so many times the lowest.
+RULED_OUT = 2.0
 # The models of the paper's recipe that are trained anew, those that tell most first.
 MODELS = (
     ("navier-stokes", "smore-lrlq"),
@@ -69,15 +71,33 @@ class RatesFigures:
 COLUMNS = tuple(column.name for column in fields(RatesFigures))
 
 
-def rates_runs(names: Sequence[str], models: Sequence[str], num_seeds: int) -> list[Run]:
-    """Every pair of rates of the grid, for every model and seed."""
+def first_runs(names: Sequence[str], models: Sequence[str]) -> list[Run]:
+    """Every pair of rates of the grid, by the first seed."""
     return [
-        Run(NAME, dataset, model, "paper", seed, asdict(Rates(*pair)))
+        _run(dataset, model, 0, Rates(*pair))
         for dataset, model in MODELS
         if dataset in names and model in models
-        for seed in range(num_seeds)
         for pair in product(GRID, GRID)
     ]
+
+
+def further_runs(rows: Sequence[Row], first: Sequence[Run], num_seeds: int) -> list[Run]:
+    """The pairs that the first seed does not rule out, by the other seeds."""
+    errors = {row["key"]: row["training_mse"] for row in rows if row["status"] == "done"}
+    lowest: dict[tuple[str, str], float] = {}
+    for run in first:
+        which = (run.dataset, run.model)
+        lowest[which] = min(lowest.get(which, math.inf), errors.get(run.key, math.inf))
+    return [
+        _run(run.dataset, run.model, seed, Rates(**run.variant))
+        for seed in range(1, num_seeds)
+        for run in first
+        if errors.get(run.key, math.inf) <= RULED_OUT * lowest[run.dataset, run.model]
+    ]
+
+
+def _run(dataset: str, model: str, seed: int, rates: Rates) -> Run:
+    return Run(NAME, dataset, model, "paper", seed, asdict(rates))
 
 
 def rates_table(results: Path, epochs: int) -> Table:
@@ -124,11 +144,16 @@ def screening_settings(run: Run, epochs: int) -> Settings:
 
 
 def chosen_rates(rows: Sequence[Row], dataset: str, model: str) -> Rates | None:
-    """The pair with the lowest median error over seeds; None where nothing was screened."""
+    """The pair with the lowest median error over seeds; None where nothing was screened.
+
+    Of pairs that were tried with as many seeds as any: the others were ruled out.
+    """
     errors: dict[Rates, list[float]] = {}
     for row in rows:
         if (row["dataset"], row["model"]) == (dataset, model) and row["status"] == "done":
             pair = Rates(row["decoder_rate"], row["dynamics_rate"])
             errors.setdefault(pair, []).append(row["training_mse"])
-    finite = {pair: statistics.median(found) for pair, found in errors.items()}
-    return min(finite, key=lambda pair: finite[pair]) if finite else None
+    most = max(map(len, errors.values()), default=0)
+    medians = {pair: statistics.median(found) for pair, found in errors.items()}
+    tried = [pair for pair, found in errors.items() if len(found) == most]
+    return min(tried, key=lambda pair: medians[pair], default=None)
