@@ -13,11 +13,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from smore.data import Trajectories
-from smore.errors import SettingsError
 from smore.model import SMORE
-from smore_paper.tables.ledger import Ledger, Row, Run, Table, read_rows
-from smore_paper.tables.rates.measure import NAME as RATES
-from smore_paper.tables.rates.measure import Rates, chosen_rates
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.rates.measure import Rates, require_rates
 from smore_paper.tables.resumable_fit import resumable_fit
 from smore_paper.tables.rollout.measure import paper_claim, paper_preset, supervising_and_test
 from smore_paper.tables.selection import Selection, divided
@@ -92,12 +90,7 @@ def algorithm1_table(results: Path, epochs: int, models: Path | None = None) -> 
     ledger = Ledger(results, NAME, COLUMNS)
 
     def measure(run: Run) -> Row:
-        rates = chosen_rates(read_rows(results / f"{RATES}.csv"), run.dataset, run.model)
-        if rates is None:
-            raise SettingsError(
-                f"no rates of {run.model} on {run.dataset} in {results / f'{RATES}.csv'}; run "
-                "`smore reproduce rates` first"
-            )
+        rates = require_rates(results, run.dataset, run.model)
         train, test = supervising_and_test(run.dataset)
         model = trained(run, rates, train, test, epochs, ledger.checkpoints(run))
         if models is not None:

@@ -16,10 +16,11 @@ from itertools import product
 from pathlib import Path
 
 from smore.data import Trajectories
+from smore.errors import SettingsError
 from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper import datasets
-from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.ledger import Ledger, Row, Run, Table, read_rows
 from smore_paper.tables.resumable_fit import resumable_fit
 from smore_paper.tables.rollout.measure import HORIZON, paper_preset
 
@@ -157,3 +158,18 @@ def chosen_rates(rows: Sequence[Row], dataset: str, model: str) -> Rates | None:
     medians = {pair: statistics.median(found) for pair, found in errors.items()}
     tried = [pair for pair, found in errors.items() if len(found) == most]
     return min(tried, key=lambda pair: medians[pair], default=None)
+
+
+def require_rates(results: Path, dataset: str, model: str) -> Rates:
+    """What `results/rates.csv` chose.
+
+    Raises:
+        SettingsError: nothing was screened.
+    """
+    path = results / f"{NAME}.csv"
+    rates = chosen_rates(read_rows(path), dataset, model)
+    if rates is None:
+        raise SettingsError(
+            f"no rates of {model} on {dataset} in {path}; run `smore reproduce rates` first"
+        )
+    return rates

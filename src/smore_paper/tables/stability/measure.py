@@ -20,6 +20,7 @@ from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper.claims import STABILITY_CLAIMS, STABILITY_DIMS
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.rates.measure import Rates, require_rates
 from smore_paper.tables.resumable_fit import last_state_error, resumable_fit
 from smore_paper.tables.rollout.measure import paper_preset, supervising_and_test
 
@@ -28,6 +29,8 @@ PAPER_EPOCHS = 10_000
 # From epoch 687 on training is a plain rollout (0.99 · 0.99^epoch < 1e-3): fewer never see that.
 DEFAULT_EPOCHS = 1000
 DATASETS = tuple(STABILITY_DIMS)
+# Whose rates all have: the study is of one model, and the paper states one setting for it.
+RATES_OF = ("navier-stokes", "smore-lrlq")
 # Unless all are asked for, all configurations are run at the largest dimension, these everywhere.
 EVERYWHERE = ("FULL", "OFF", "FULL without low rank")
 
@@ -62,6 +65,7 @@ class StabilityFigures:
 
     Attributes:
         rank: κ, None without low rank.
+        decoder_rate, dynamics_rate: what `rates` chose for LRLQ on Navier-Stokes.
         epochs: how many were asked for.
         first_non_finite_epoch: counted from 0; None if all stayed finite.
         full_mse: of the last good state on the test set; inf if its forecasts overflow.
@@ -72,6 +76,8 @@ class StabilityFigures:
     clip: str
     low_rank: str
     rank: int | None
+    decoder_rate: float
+    dynamics_rate: float
     epochs: int
     epochs_run: int
     first_non_finite_epoch: int | None
@@ -138,18 +144,26 @@ def stability_table(results: Path, epochs: int) -> Table:
     ledger = Ledger(results, NAME, COLUMNS)
 
     def measure(run: Run) -> Row:
+        rates = require_rates(results, *RATES_OF)
         train, test = supervising_and_test(run.dataset)
-        return asdict(study(run, train, test, epochs, ledger.checkpoints(run)))
+        return asdict(study(run, rates, train, test, epochs, ledger.checkpoints(run)))
 
     return ledger, measure
 
 
 def study(
-    run: Run, train: Trajectories, test: Trajectories, epochs: int, checkpoints: Path | None
+    run: Run,
+    rates: Rates,
+    train: Trajectories,
+    test: Trajectories,
+    epochs: int,
+    checkpoints: Path | None,
 ) -> StabilityFigures:
     """Train one configuration, come what may."""
     name, latent_dim = run.variant["configuration"], run.variant["latent_dim"]
-    settings = configured(run.dataset, name, latent_dim).replace(epochs=epochs, seed=run.seed)
+    settings = configured(run.dataset, name, latent_dim).replace(
+        epochs=epochs, seed=run.seed, **asdict(rates)
+    )
     model = SMORE.from_settings(settings)
     divergence = resumable_fit(model, train, checkpoints=checkpoints)
     record = model.surrogate_.description.training
@@ -158,6 +172,8 @@ def study(
     return StabilityFigures(
         **switches,
         rank=settings.rank,
+        decoder_rate=rates.decoder_rate,
+        dynamics_rate=rates.dynamics_rate,
         epochs=epochs,
         epochs_run=record.epochs_run,
         first_non_finite_epoch=None if divergence is None else divergence.epoch,
