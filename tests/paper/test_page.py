@@ -186,7 +186,7 @@ def test_rows_of_the_texts_data_stand_apart(results, text):
     write(results, "rollout", rows)
     page = text()
     assert cells(page, "### wave-literal", "FNO")[4] == f"2.00e-2 ({number(WAVE_FNO)}, 0.514x)"
-    after = page[page.index("### wave-literal") : page.index("## Stability")]
+    after = page[page.index("### wave-literal") : page.index("## The paper's recipe")]
     assert "CNO" not in after  # only what was run
     assert "wave-literal" not in page[: page.index("## Rollout")]
 
@@ -256,6 +256,82 @@ def test_what_beats_what_at_equal_cost(results, text):
         "less time than its due had CNO; "
         "no result: Transolver (not run), DINo (failed)"
     )
+
+
+def algorithm1_row(dataset, model, full, selection="test", seed=0):
+    row = {"key": f"{dataset}_{model}_{selection}_{seed}", "dataset": dataset, "model": model}
+    row |= {"selection": selection, "seed": seed, "in_horizon_mse": full, "full_mse": full}
+    row |= {"extrapolation_mse": full, "last_full_mse": 2 * full, "decoder_mse": full / 10}
+    return row | {"seconds": 600.0, "status": "done", "remark": ""}
+
+
+def test_the_recipe_to_its_end_is_told_by_both_protocols(results, text):
+    claim = (9 * 1.01e-3 + 10 * 2.00e-3) / 19  # of Navier-Stokes LRLQ
+    rows = [algorithm1_row("navier-stokes", "smore-lrlq", f * claim, seed=f) for f in (1, 2)]
+    rows += [algorithm1_row("navier-stokes", "smore-lrlq", 5 * claim, "held-out")]
+    rows += [algorithm1_row("wave", "smore-lrlq", 1.0)]
+    write(results, "algorithm1", rows)
+    page = text()
+    told = f"{number(1.5 * claim)} ± {number(claim / math.sqrt(2))}"
+    assert f"navier-stokes, SMORE-LRLQ: {told}, 1.5x, holds (2 seeds); selected on" in page
+    assert "wave, SMORE-LRLQ: 1.00e0, 955x, does not hold (1 seed); selected on held-out" in page
+    assert "navier-stokes, SMORE-Koopman: cannot be said here (not run)" in page
+    line = cells(page, "## The paper's recipe", "navier-stokes, SMORE-LRLQ")
+    assert line[1] == "2"
+    assert line[4] == f"{told} ({number(claim)}, 1.5x)"
+    assert line[7:] == [number(5 * claim), "10 min"]
+
+
+def test_rates_are_told_by_grid(results, text):
+    def row(decoder, dynamics, error, seed):
+        told = {"key": f"{decoder}_{dynamics}_{seed}", "dataset": "wave", "model": "smore-lrlq"}
+        told |= {"decoder_rate": decoder, "dynamics_rate": dynamics, "seed": seed}
+        return told | {"training_mse": error, "status": "done", "remark": ""}
+
+    rows = [row(1e-3, 3e-3, error, seed) for seed, error in enumerate((0.1, 0.2, 0.9))]
+    write(results, "rates", [*rows, row(1e-3, 1e-2, math.inf, 0), row(1e-2, 1e-2, 0.05, 0)])
+    line = cells(text(), "wave, SMORE-LRLQ:\n\n| decoder", "1e-3")
+    assert line == ["1e-3", "not run", "**2.00e-1 (3)**", "overflow (1)"]
+    assert cells(text(), "wave, SMORE-LRLQ:\n\n| decoder", "1e-2")[3] == "5.00e-2 (1)"
+
+
+def reduced_row(model, full, recipe="baseline", converged="yes", seed=0):
+    row = {"key": f"{model}_{recipe}_{seed}", "dataset": "wave", "model": model, "recipe": recipe}
+    row |= {"seed": seed, "in_horizon_mse": full, "extrapolation_mse": full, "full_mse": full}
+    row |= {"validation_mse": full, "converged": converged, "epochs": 300, "parameters": 40_000}
+    row |= {"seconds": 120.0, "forecast_seconds": 0.02, "curve": None}
+    return row | {"status": "done", "remark": ""}
+
+
+def test_the_reduced_ranking_is_told_if_all_have_converged(results, text):
+    order = ["smore-koopman", "fno", "transolver", "dino", "smore-lrlq", "cno"]  # the paper's
+    rows = [
+        reduced_row(model, 2.0**place, "paper" if model.startswith("smore") else "baseline")
+        for place, model in enumerate(order)
+    ]
+    write(results, "reduced", rows)
+    line = cells(text(), "**Ranking", "lowest error, SMORE paper")
+    assert line[1:3] == ["SMORE-Koopman: holds"] * 2
+    assert line[3:] == ["not run"] * 4
+    pairs = cells(text(), "**Ranking", "pairs as in the paper, SMORE paper")
+    assert pairs[1] == "14 of 14"  # DINo and SMORE-LRLQ are even in the paper
+    assert cells(text(), "### wave, reduced", "FNO")[6:] == [
+        "1 of 1",
+        "300",
+        "2 min",
+        "0.02 s",
+        "40,000",
+    ]
+    fast = cells(text(), "**Ranking", "lowest error, SMORE fast")
+    assert fast[1] == "cannot be said: SMORE-Koopman, SMORE-LRLQ not run"
+    rows[1] |= {"converged": "no"}
+    rows[0] |= {"in_horizon_mse": 99.0}
+    write(results, "reduced", rows)
+    line = cells(text(), "**Ranking", "lowest error, SMORE paper")
+    assert line[1] == "cannot be said: FNO not converged"
+    rows[1] |= {"converged": "yes"}
+    write(results, "reduced", rows)
+    assert cells(text(), "**Ranking", "lowest error, SMORE paper")[1] == "FNO: does not hold"
 
 
 def test_stability_is_told_by_dimension(results, text):

@@ -54,6 +54,7 @@ from smore_paper.tables.pointwise.measure import (
     pointwise_runs,
     pointwise_table,
 )
+from smore_paper.tables.reduced.draw import draw_reduced
 from smore_paper.tables.rollout.draw import draw_rollouts
 from smore_paper.tables.rollout.measure import (
     LABELS,
@@ -302,7 +303,7 @@ def page(
     ),
 ) -> None:
     """Write the page that sets all tables beside the paper, and draw their figures anew."""
-    for draw in (draw_rollouts, draw_stability, draw_sparse_fields, draw_capacity):
+    for draw in (draw_rollouts, draw_reduced, draw_stability, draw_sparse_fields, draw_capacity):
         draw(results)
     write_page(results, output)
     console.print(str(output))
