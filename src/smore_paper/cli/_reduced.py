@@ -1,4 +1,4 @@
-"""`smore reproduce reduced`: the comparison on benchmarks so small that everyone converges."""
+"""`smore reproduce reduced` and `cost`: small benchmarks on which all converge; what they cost."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ from smore_paper.cli._working import (
     do_runs,
     show_rows,
 )
+from smore_paper.tables.cost.measure import cost_runs, cost_table
+from smore_paper.tables.cost.page import draw_cost
 from smore_paper.tables.reduced.draw import draw_reduced
 from smore_paper.tables.reduced.measure import SEEDS, reduced_runs, reduced_table
 from smore_paper.tables.rollout.measure import LABELS
 
+Models = Annotated[
+    list[str] | None,
+    typer.Option("--model", help=f"Some of {', '.join(LABELS)}; may be repeated; default: all."),
+]
+
 
 def reduced(
     dataset: Datasets = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Some of {', '.join(LABELS)}; may be repeated; default: all."),
-    ] = None,
+    model: Models = None,
     seeds: Seeds = SEEDS,
     results: Results = RESULTS,
     as_json: Json = False,
@@ -41,3 +45,16 @@ def reduced(
     columns |= {"converged": "converged", "epochs": "epochs", "seconds": "training, s"}
     columns |= {"forecast_seconds": "forecast, s"}
     show_rows(rows, columns, draw_reduced(results), as_json)
+
+
+def cost(
+    dataset: Datasets = None,
+    model: Models = None,
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """How long forecasts take at full size; drawn with the errors and times of `rollout`."""
+    names = chosen_benchmarks(dataset, datasets.BENCHMARKS)
+    rows = do_runs(cost_table(results), cost_runs(names, among(model, LABELS, "--model")))
+    columns = {"model": "model", "recipe": "recipe", "forecast_seconds": "forecast, s"}
+    show_rows(rows, columns, draw_cost(results), as_json)

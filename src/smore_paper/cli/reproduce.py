@@ -46,6 +46,7 @@ from smore_paper.tables.capacity.measure import (
     capacity_runs,
     capacity_table,
 )
+from smore_paper.tables.cost.page import draw_cost
 from smore_paper.tables.ledger import Row
 from smore_paper.tables.pointwise.measure import DATASET as POINTWISE_DATASET
 from smore_paper.tables.pointwise.measure import DEFAULT_EPOCHS as POINTWISE_EPOCHS
@@ -103,6 +104,7 @@ def _begin() -> None:
 app.command("rates")(_paper_recipe.rates)
 app.command("algorithm1")(_paper_recipe.algorithm1)
 app.command("reduced")(_reduced.reduced)
+app.command("cost")(_reduced.cost)
 
 
 def _dims() -> str:
@@ -295,6 +297,16 @@ def capacity(
     show_rows(rows, columns, draw_capacity(results), as_json)
 
 
+_FIGURES = (
+    draw_rollouts,
+    draw_reduced,
+    draw_cost,
+    draw_stability,
+    draw_sparse_fields,
+    draw_capacity,
+)
+
+
 @app.command("page")
 def page(
     results: Results = RESULTS,
@@ -303,7 +315,7 @@ def page(
     ),
 ) -> None:
     """Write the page that sets all tables beside the paper, and draw their figures anew."""
-    for draw in (draw_rollouts, draw_reduced, draw_stability, draw_sparse_fields, draw_capacity):
+    for draw in _FIGURES:
         draw(results)
     write_page(results, output)
     console.print(str(output))

@@ -12,6 +12,7 @@ from smore.errors import SettingsError
 from smore_paper.page.entries import FACTOR
 from smore_paper.tables.algorithm1.page import algorithm1_section, glance_at_algorithm1
 from smore_paper.tables.capacity.page import capacity_section, glance_at_capacity
+from smore_paper.tables.cost.page import cost_section
 from smore_paper.tables.ledger import read_rows
 from smore_paper.tables.pointwise.page import glance_at_pointwise, pointwise_section
 from smore_paper.tables.reduced.page import glance_at_reduced, reduced_section
@@ -24,6 +25,7 @@ TABLES = (
     "algorithm1",
     "rates",
     "reduced",
+    "cost",
     "stability",
     "pointwise",
     "capacity",
@@ -46,7 +48,7 @@ def write_page(results: Path, page: Path) -> None:
 def page_text(results: Path, page: Path) -> str:
     """The whole page; figures are linked as seen from `page`."""
     tables = (read_rows(results / f"{name}.csv") for name in TABLES)
-    rollout, algorithm1, rates, reduced, stability, pointwise, capacity, sparse = tables
+    rollout, algorithm1, rates, reduced, cost, stability, pointwise, capacity, sparse = tables
     folder = os.path.relpath(results, page.parent)
     notes = page.with_name(f"{page.stem}_notes.md")
     parts = [
@@ -67,6 +69,7 @@ def page_text(results: Path, page: Path) -> str:
         *rollout_section(rollout, results, folder),
         *algorithm1_section(algorithm1, rates),
         *reduced_section(reduced, results, folder),
+        *cost_section(rollout, cost, results, folder),
         *stability_section(stability, results, folder),
         *sparse_section(sparse, results, folder),
         *pointwise_section(pointwise),

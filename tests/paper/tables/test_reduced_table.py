@@ -11,7 +11,7 @@ from smore_paper.baselines import convergence
 from smore_paper.baselines.fno import FNO
 from smore_paper.baselines.grid import Grid
 from smore_paper.cli import reproduce
-from smore_paper.tables.cost import Cost, frontier, pareto_figure
+from smore_paper.tables.cost.figure import Cost, frontier, pareto_figure
 from smore_paper.tables.ledger import read_rows
 from smore_paper.tables.reduced import measure, sizes
 from smore_paper.tables.reduced.measure import has_converged, reduced_runs
