@@ -10,8 +10,9 @@ from typing import Any
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
-from smore_paper.tables.rollout.measure import BASELINE, LABELS, label
+from smore_paper.tables.rollout.measure import BASELINE, LABELS, VARIANTS, label
 
 MARKERS = {"fast": "D", "paper": "s", BASELINE: "o"}
 
@@ -70,7 +71,8 @@ def pareto_figure(by_dataset: Mapping[str, Costs], heading: str) -> Figure:
         for each in axes.collections:
             shown.setdefault(str(each.get_label()), each)
     place: dict[str, Any] = {"loc": "outside right center", "frameon": False, "fontsize": 8}
-    figure.legend(list(shown.values()), list(shown), **place)
+    order = [name for name in (label(*each) for each in VARIANTS) if name in shown]
+    figure.legend([shown[name] for name in order], order, **place)
     return figure
 
 
@@ -94,7 +96,11 @@ def _draw(axes: Axes, points: Mapping[tuple[str, str], tuple[float, float]], tex
             s=28,
             zorder=2,
         )
-    if finite:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
     axes.set_xlabel(text)
+    if not finite:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, f"{text}:\nnot measured", ha="center", transform=axes.transAxes)
+        return
+    for axis, scale in ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale)):
+        scale("log")
+        axis.set_minor_formatter(NullFormatter())

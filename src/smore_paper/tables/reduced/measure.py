@@ -201,7 +201,7 @@ def _figures(trained: _Trained, data: ReducedData) -> ReducedFigures:
         sequences=len(data.train),
         epochs=trained.epochs,
         best_epoch=trained.epochs if trained.best_epoch is None else trained.best_epoch,
-        seconds=round(trained.seconds, 1),
+        seconds=float(f"{trained.seconds:.3g}"),
         forecast_seconds=float(f"{trained.forecast_seconds:.3g}"),
         curve=" ".join(f"{epoch}:{error:.4g}" for epoch, error in trained.curve),
     )
