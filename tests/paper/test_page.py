@@ -392,6 +392,16 @@ def test_whether_full_grows_least_is_told_with_what_it_is_worth(results, text, f
     assert f"that FULL grows least {told}" in text()
 
 
+def test_other_starts_stand_apart(results, text):
+    usual = stability_row("shallow-water", "OFF", 50, 1e-2, epoch=56, start=None)
+    other = stability_row("shallow-water", "OFF", 50, 8.61e-4, start=0.0)
+    write(results, "stability", [usual, other | {"key": "OFF_50_start=0.0"}])
+    page = text()
+    assert cells(page, "### shallow-water\n\nEpochs", "OFF")[5].startswith("1.00e-2")
+    line = cells(page, "Other starts", "shallow-water")
+    assert line[1:] == ["OFF", "50", "0", "300", "8.61e-4 (8.61e-4, 1x); non-finite: never (8111)"]
+
+
 def test_what_the_paper_sees_later_than_we_trained_is_no_contradiction(results, text):
     write(results, "stability", [stability_row("shallow-water", "OFF", 50, 1e-3)])
     assert "OFF cannot be told" in text()  # the paper's turns non-finite in epoch 8,111

@@ -13,8 +13,7 @@ from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.plotting import save_figure
 from smore_paper import datasets
-from smore_paper.claims import STABILITY_DIMS
-from smore_paper.cli import _paper_recipe, _reduced
+from smore_paper.cli import _paper_recipe, _reduced, _stability
 from smore_paper.cli._working import (
     RESULTS,
     Datasets,
@@ -23,7 +22,6 @@ from smore_paper.cli._working import (
     among,
     chosen_benchmarks,
     do_runs,
-    full_names,
     show_rows,
     simulate,
 )
@@ -78,14 +76,6 @@ from smore_paper.tables.sparse.measure import (
     which,
 )
 from smore_paper.tables.stability.draw import draw_stability
-from smore_paper.tables.stability.measure import DATASETS as STABILITY_DATASETS
-from smore_paper.tables.stability.measure import (
-    DEFAULT_EPOCHS,
-    EVERYWHERE,
-    PAPER_EPOCHS,
-    stability_runs,
-    stability_table,
-)
 
 app = typer.Typer(
     help="Measure the paper's tables here. Rows that are done stay, and the same command goes on "
@@ -105,13 +95,7 @@ app.command("rates")(_paper_recipe.rates)
 app.command("algorithm1")(_paper_recipe.algorithm1)
 app.command("reduced")(_reduced.reduced)
 app.command("cost")(_reduced.cost)
-
-
-def _dims() -> str:
-    """The paper's latent dimensions, in words."""
-    return "; ".join(
-        f"{', '.join(map(str, dims))} ({name})" for name, dims in STABILITY_DIMS.items()
-    )
+app.command("stability")(_stability.stability)
 
 
 @app.command("rollout")
@@ -171,43 +155,6 @@ def rollout(
     columns |= {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"}
     columns |= {"selection": "selected on"}
     show_rows(rows, columns, draw_rollouts(results), as_json)
-
-
-@app.command("stability")
-def stability(
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option(help=f"One of {', '.join(STABILITY_DATASETS)}; default: both."),
-    ] = None,
-    seeds: Seeds = 1,
-    epochs: Annotated[
-        int, typer.Option(min=1, help=f"Epochs of each run; the paper has {PAPER_EPOCHS:,}.")
-    ] = DEFAULT_EPOCHS,
-    whole: Annotated[
-        bool,
-        typer.Option(
-            "--whole",
-            help="All ten configurations at every latent dimension; default: all at the largest, "
-            f"elsewhere {', '.join(EVERYWHERE)}.",
-        ),
-    ] = False,
-    latent_dim: Annotated[
-        list[int] | None,
-        typer.Option(help=f"Some of {_dims()}; may be repeated; default: all."),
-    ] = None,
-    results: Results = RESULTS,
-    as_json: Json = False,
-) -> None:
-    """SMORE-LRLQ with its four mechanisms on and off: ten configurations over latent dimension."""
-    names = full_names(dataset, STABILITY_DATASETS)
-    runs = stability_runs(names, seeds, whole=whole, latent_dims=latent_dim)
-    simulate(names)
-    rows = do_runs(stability_table(results, epochs), runs)
-    columns = {"configuration": "configuration", "latent_dim": "p", "seed": "seed"}
-    columns |= {"full_mse": "full"}
-    columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
-    columns |= {"paper_first_non_finite_epoch": "paper"}
-    show_rows(rows, columns, draw_stability(results), as_json)
 
 
 @app.command("sparse")

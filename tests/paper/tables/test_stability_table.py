@@ -305,3 +305,14 @@ def test_forecasts_that_overflow_are_an_infinite_error(measured, monkeypatch):
     monkeypatch.setattr(SMORE, "evaluate", overflow)
     row = measured(stability_run("shallow-water", "OFF", 70, 0), 1)
     assert (row["status"], row["full_mse"]) == ("done", math.inf)
+
+
+def test_another_start_is_a_row_of_its_own_of_those_whose_term_is_free(measured):
+    runs = stability_runs(["shallow-water"], 1, latent_dims=[50], start=0.0)
+    assert {run.variant["configuration"] for run in runs} == {"OFF", "FULL without low rank"}
+    assert {run.variant["start"] for run in runs} == {0.0}
+    usual = stability_run("shallow-water", "OFF", 50, 0)
+    assert usual.key != runs[0].key
+    row = measured(runs[0], 1, dynamics="quadratic", rank=None)
+    assert (row["start"], row["status"]) == (0.0, "done")
+    assert not stability_table.has_usual_start(row)
