@@ -13,6 +13,7 @@ from smore_paper.baselines.grid import Grid
 from smore_paper.cli import reproduce
 from smore_paper.tables.cost.figure import Cost, frontier, pareto_figure
 from smore_paper.tables.ledger import read_rows
+from smore_paper.tables.rates.measure import Rates
 from smore_paper.tables.reduced import measure, sizes
 from smore_paper.tables.reduced.measure import has_converged, reduced_runs
 from smore_paper.tables.reduced.sizes import Share, reduced_data
@@ -77,6 +78,7 @@ def test_a_curve_that_still_falls_has_not_converged():
 def test_the_command_writes_rows_and_figures(wave, monkeypatch, tmp_path):
     monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: wave)
     monkeypatch.setattr(measure, "EPOCHS", 3)
+    monkeypatch.setattr(measure, "require_rates", lambda *_: Rates(3e-3, 2e-3))
     monkeypatch.setattr(convergence, "MOST_EPOCHS", 10)
     small = {"latent_dim": 6, "hidden_dim": 8}
     monkeypatch.setattr(
@@ -96,6 +98,11 @@ def test_the_command_writes_rows_and_figures(wave, monkeypatch, tmp_path):
         ("pod-dmd", "baseline"),
     }
     assert all(row["forecast_seconds"] > 0 for row in rows)
+    assert {(row["recipe"], row["dynamics_rate"]) for row in rows} == {
+        ("baseline", None),
+        ("fast", None),
+        ("paper", 2e-3),
+    }
     curves = {row["model"]: row["curve"] for row in rows if row["recipe"] == "baseline"}
     assert curves["fno"].startswith("10:")
     assert curves["pod-dmd"] is None

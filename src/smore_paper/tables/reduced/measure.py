@@ -3,8 +3,9 @@
 Everyone has the same training windows and the same validation trajectories, which are forecast at
 full length and choose the weights; nobody sees test data. Neural operators end when validation
 does not get better any more (`convergence`), Algorithm 1 after the paper's number of epochs; the
-curves are kept. The fast recipe and the classical methods have nothing to select and train on the
-same windows.
+curves are kept. Rates are those of a method's authors, and for SMORE, whose authors state none,
+what `rates` chose for LRLQ on Navier-Stokes. The fast recipe and the classical methods have nothing
+to select and train on the same windows.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from smore_paper.measuring.forecast_time import (
     smore_forecast_seconds,
 )
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.rates.measure import Rates, require_rates
 from smore_paper.tables.reduced.sizes import (
     ReducedData,
     reduced_classical,
@@ -44,6 +46,7 @@ from smore_paper.tables.rollout.measure import (
 NAME = "reduced"
 EPOCHS = 5000  # of Algorithm 1
 SEEDS = 3
+RATES_OF = ("navier-stokes", "smore-lrlq")
 # An Algorithm 1 whose validation error fell by less in its last fifth has converged.
 LATE_GAIN = 0.1
 
@@ -55,6 +58,7 @@ class ReducedFigures:
     Attributes:
         validation_mse: the lowest of the curve.
         converged: yes or no; empty where there is no curve.
+        decoder_rate, dynamics_rate: of Algorithm 1.
         best_epoch: after how many epochs the weights that are scored were reached.
         seconds: of training.
         forecast_seconds: of one test sequence, all being forecast together.
@@ -66,6 +70,8 @@ class ReducedFigures:
     full_mse: float | None
     validation_mse: float | None
     converged: str
+    decoder_rate: float | None
+    dynamics_rate: float | None
     parameters: int
     points: int
     sequences: int
@@ -90,6 +96,7 @@ class _Trained:
     forecast_seconds: float
     best_epoch: int | None = None
     converged: bool | None = None
+    rates: Rates | None = None
     curve: Sequence[tuple[int, float]] = ()
 
 
@@ -112,7 +119,8 @@ def reduced_table(results: Path) -> Table:
         data = reduced_data(run.dataset)
         checkpoints = ledger.checkpoints(run)
         if run.model in BY_SMORE:
-            trained = _smore(run, data, checkpoints)
+            rates = _rates(run, results)
+            trained = _smore(run, rates, data, checkpoints)
         elif run.model in CLASSICAL:
             trained = _classical(run, data)
         else:
@@ -122,12 +130,21 @@ def reduced_table(results: Path) -> Table:
     return ledger, measure
 
 
-def _smore(run: Run, data: ReducedData, checkpoints: Path) -> _Trained:
-    fast = run.recipe == "fast"
+def _rates(run: Run, results: Path) -> Rates | None:
+    """Of Algorithm 1; DINo has its authors', which are also the recipe's own."""
+    if run.recipe == "fast":
+        return None
+    if run.model == "dino":
+        own = reduced_settings(run.dataset, run.model).replace(recipe="paper")
+        return Rates(own.decoder_learning_rate, own.dynamics_learning_rate)
+    return require_rates(results, *RATES_OF)
+
+
+def _smore(run: Run, rates: Rates | None, data: ReducedData, checkpoints: Path) -> _Trained:
+    fast = rates is None
     settings = reduced_settings(run.dataset, run.model).replace(seed=run.seed)
-    settings = (
-        settings.replace(recipe="fast") if fast else settings.replace(recipe="paper", epochs=EPOCHS)
-    )
+    if rates is not None:
+        settings = settings.replace(recipe="paper", epochs=EPOCHS, **asdict(rates))
     model = SMORE.from_settings(settings)
     selects = None if fast else data.validation
     divergence = resumable_fit(model, data.train, select_on=selects, checkpoints=checkpoints)
@@ -144,6 +161,7 @@ def _smore(run: Run, data: ReducedData, checkpoints: Path) -> _Trained:
         forecast_seconds=smore_forecast_seconds(model, data.test, method),  # type: ignore[arg-type]
         best_epoch=record.selected_epoch + 1,
         converged=None if fast else has_converged(record.history),
+        rates=rates,
         curve=[(epoch + 1, error) for epoch, error in record.history],
     )
 
@@ -196,6 +214,8 @@ def _figures(trained: _Trained, data: ReducedData) -> ReducedFigures:
         **{name: getattr(trained.evaluation, name) for name in windows},
         validation_mse=min(errors, default=None),
         converged="" if converged is None else "yes" if converged else "no",
+        decoder_rate=None if trained.rates is None else trained.rates.decoder_rate,
+        dynamics_rate=None if trained.rates is None else trained.rates.dynamics_rate,
         parameters=trained.parameters,
         points=_points(data.train),
         sequences=len(data.train),

@@ -121,8 +121,9 @@ def reduced_section(rows: Sequence[Row], results: Path, folder: str) -> list[str
         "windows and the same validation trajectories, whose forecasts over the full window choose "
         "the weights; test data are scored only. Neural operators: Adam at 1e-3, shrunk when "
         "validation does not get better, until it is a hundredth. DINo and SMORE by the paper's "
-        "recipe: 5,000 epochs with DINo's rates; converged means that the last fifth brought less "
-        "than a tenth. Forecast: one sequence of 19 steps, state inferred and fields decoded, of a "
+        "recipe: 5,000 epochs, DINo with its authors' rates, SMORE with those that training data "
+        "chose for LRLQ on Navier-Stokes; converged means that the last fifth brought less than a "
+        "tenth. Forecast: one sequence of 19 steps, state inferred and fields decoded, of a "
         "batch of all test sequences. Times were taken while other programs ran.",
     ]
     for dataset in BENCHMARKS:
