@@ -289,10 +289,10 @@ def test_rates_are_told_by_grid(results, text):
         return told | {"training_mse": error, "status": "done", "remark": ""}
 
     rows = [row(1e-3, 3e-3, error, seed) for seed, error in enumerate((0.1, 0.2, 0.9))]
-    write(results, "rates", [*rows, row(1e-3, 1e-2, math.inf, 0), row(1e-2, 1e-2, 0.05, 0)])
+    write(results, "rates", [*rows, row(1e-3, 1e-2, math.inf, 0), row(1e-2, 1e-2, 0.5, 0)])
     line = cells(text(), "wave, SMORE-LRLQ:\n\n| decoder", "1e-3")
     assert line == ["1e-3", "not run", "**2.00e-1 (3)**", "overflow (1)"]
-    assert cells(text(), "wave, SMORE-LRLQ:\n\n| decoder", "1e-2")[3] == "5.00e-2 (1)"
+    assert cells(text(), "wave, SMORE-LRLQ:\n\n| decoder", "1e-2")[3] == "5.00e-1 (1)"
 
 
 def reduced_row(model, full, recipe="baseline", converged="yes", seed=0):

@@ -54,7 +54,8 @@ def algorithm1_section(rows: Sequence[Row], rates: Sequence[Row]) -> list[str]:
         "### Learning rates",
         "Median error of forecasts of training sequences over the training window, by short runs "
         f"(seeds in brackets). Pairs with more than {RULED_OUT:g} times the lowest error of the "
-        "first seed were not tried with others. The lowest of those tried with all is taken.",
+        "first seed are not tried with others. Of those tried with all, the lowest is taken "
+        "(bold); none is taken before all have been tried.",
     ]
     for which in SCREENED:
         parts += [f"{which[0]}, {LABELS[which[1]]}:", _grid(rates, *which)]
@@ -78,10 +79,10 @@ def _line(rows: Sequence[Row], dataset: str, model: str) -> list[str]:
 
 def _grid(rows: Sequence[Row], dataset: str, model: str) -> str:
     """Errors by decoder rate (down) and dynamics rate (across)."""
-    chosen = chosen_rates(rows, dataset, model)
-    if chosen is None:
-        return NOT_RUN
     here = [row for row in rows if (row["dataset"], row["model"]) == (dataset, model)]
+    if not here:
+        return NOT_RUN
+    chosen = chosen_rates(rows, dataset, model)
     lines = [
         [_rate(decoder), *(_cell(here, Rates(decoder, dynamics), chosen) for dynamics in GRID)]
         for decoder in GRID
@@ -89,7 +90,7 @@ def _grid(rows: Sequence[Row], dataset: str, model: str) -> str:
     return table(["decoder \\ dynamics", *map(_rate, GRID)], lines)
 
 
-def _cell(rows: Sequence[Row], rates: Rates, chosen: Rates) -> str:
+def _cell(rows: Sequence[Row], rates: Rates, chosen: Rates | None) -> str:
     here = entry(rows, decoder_rate=rates.decoder_rate, dynamics_rate=rates.dynamics_rate)
     errors = here.values("training_mse")
     if not errors:

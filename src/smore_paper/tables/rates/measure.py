@@ -145,19 +145,20 @@ def screening_settings(run: Run, epochs: int) -> Settings:
 
 
 def chosen_rates(rows: Sequence[Row], dataset: str, model: str) -> Rates | None:
-    """The pair with the lowest median error over seeds; None where nothing was screened.
+    """The pair with the lowest median error over seeds; None before its screening is done.
 
-    Of pairs that were tried with as many seeds as any: the others were ruled out.
+    Of pairs that the first seed does not rule out, which must have been tried with as many seeds.
     """
-    errors: dict[Rates, list[float]] = {}
+    errors: dict[Rates, dict[int, float]] = {}
     for row in rows:
         if (row["dataset"], row["model"]) == (dataset, model) and row["status"] == "done":
             pair = Rates(row["decoder_rate"], row["dynamics_rate"])
-            errors.setdefault(pair, []).append(row["training_mse"])
-    most = max(map(len, errors.values()), default=0)
-    medians = {pair: statistics.median(found) for pair, found in errors.items()}
-    tried = [pair for pair, found in errors.items() if len(found) == most]
-    return min(tried, key=lambda pair: medians[pair], default=None)
+            errors.setdefault(pair, {})[row["seed"]] = row["training_mse"]
+    first = {pair: found.get(0, math.inf) for pair, found in errors.items()}
+    left = [pair for pair in first if first[pair] <= RULED_OUT * min(first.values())]
+    if len({len(errors[pair]) for pair in left}) != 1:
+        return None
+    return min(left, key=lambda pair: statistics.median(errors[pair].values()))
 
 
 def require_rates(results: Path, dataset: str, model: str) -> Rates:
@@ -170,6 +171,7 @@ def require_rates(results: Path, dataset: str, model: str) -> Rates:
     rates = chosen_rates(read_rows(path), dataset, model)
     if rates is None:
         raise SettingsError(
-            f"no rates of {model} on {dataset} in {path}; run `smore reproduce rates` first"
+            f"no rates of {model} on {dataset} in {path}, or not by all seeds; run `smore "
+            "reproduce rates` first"
         )
     return rates
