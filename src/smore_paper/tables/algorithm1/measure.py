@@ -29,6 +29,7 @@ MODELS = (
     ("navier-stokes", "smore-koopman"),
     ("wave", "smore-lrlq"),
     ("shallow-water", "smore-koopman"),
+    ("wave", "smore-koopman"),
 )
 WINDOWS = ("in_horizon_mse", "extrapolation_mse", "full_mse")
 

@@ -39,6 +39,7 @@ MODELS = (
     ("wave", "smore-lrlq"),
     ("navier-stokes", "smore-koopman"),
     ("shallow-water", "smore-koopman"),
+    ("wave", "smore-koopman"),
 )
 
 
