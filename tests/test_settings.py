@@ -38,6 +38,7 @@ WRONG = {
     "decoder_steps": [0, -1],
     "dissipative": ["perhaps"],
     "dynamics_steps": [0, -1],
+    "quadratic_start": [-1e-3, *NOT_A_NUMBER],
     "stabilise": ["sometimes", True],
     "decoder_rate": [0.0, -1e-3, *NOT_A_NUMBER],
     "dynamics_rate": [0.0, *NOT_A_NUMBER],

@@ -90,6 +90,11 @@ class Settings(BaseModel):
         "forecasts lose little by it, 5% (koopman) or 1% (linear, auto)",
     )
     dynamics_hidden_dim: int | None = Field(None, ge=1, description="width of the MLP (mlp)")
+    quadratic_start: float | None = Field(
+        None,
+        ge=0,
+        description="quadratic: standard deviation of the entries of Q at the start; default: 1e-3",
+    )
     integrator: Literal["rk4", "rk4-38", "exact", "strang"] | None = Field(
         None,
         description="time stepping; default: exact for fast koopman, strang for dissipative "
@@ -212,6 +217,8 @@ class Settings(BaseModel):
             raise ValueError("gradient 'adjoint' needs integrator 'rk4-38'")
         if self.rank is not None and self.dynamics not in ("lrlq", "conservative"):
             raise ValueError(f"rank belongs to lrlq or conservative, not to {self.dynamics!r}")
+        if self.quadratic_start is not None and self.dynamics != "quadratic":
+            raise ValueError(f"quadratic_start belongs to 'quadratic', not to {self.dynamics!r}")
         if self.dissipative and self.dynamics != "conservative":
             raise ValueError(f"dissipative belongs to conservative, not to {self.dynamics!r}")
         if self.decoder == "gridded" and self.recipe != "fast":

@@ -16,6 +16,7 @@ import torch
 
 from smore.evaluation import Evaluation
 from smore.model import SMORE
+from smore_paper.fast_products import are_products_fast
 
 # A path from the root or home: "/tmp/a", "wave=~/a", "C:\\a", but not "1 / 2", "and/or", "https://a".
 _FROM_ROOT = re.compile(r"(?<![\w.~/\\])(?:[A-Za-z]:\\|~?/(?=[\w.~]))[^\s'\"();,]*")
@@ -93,7 +94,8 @@ def _without_folders(path: str) -> str:
 
 def machine() -> str:
     """What this ran on."""
-    return f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
+    told = f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
+    return f"{told}, products by oneDNN" if are_products_fast() else told
 
 
 def commit() -> str:

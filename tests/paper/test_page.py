@@ -186,7 +186,7 @@ def test_rows_of_the_texts_data_stand_apart(results, text):
     write(results, "rollout", rows)
     page = text()
     assert cells(page, "### wave-literal", "FNO")[4] == f"2.00e-2 ({number(WAVE_FNO)}, 0.514x)"
-    after = page[page.index("### wave-literal") : page.index("## Stability")]
+    after = page[page.index("### wave-literal") : page.index("## The paper's recipe")]
     assert "CNO" not in after  # only what was run
     assert "wave-literal" not in page[: page.index("## Rollout")]
 
@@ -258,6 +258,82 @@ def test_what_beats_what_at_equal_cost(results, text):
     )
 
 
+def algorithm1_row(dataset, model, full, selection="test", seed=0):
+    row = {"key": f"{dataset}_{model}_{selection}_{seed}", "dataset": dataset, "model": model}
+    row |= {"selection": selection, "seed": seed, "in_horizon_mse": full, "full_mse": full}
+    row |= {"extrapolation_mse": full, "last_full_mse": 2 * full, "decoder_mse": full / 10}
+    return row | {"seconds": 600.0, "status": "done", "remark": ""}
+
+
+def test_the_recipe_to_its_end_is_told_by_both_protocols(results, text):
+    claim = (9 * 1.01e-3 + 10 * 2.00e-3) / 19  # of Navier-Stokes LRLQ
+    rows = [algorithm1_row("navier-stokes", "smore-lrlq", f * claim, seed=f) for f in (1, 2)]
+    rows += [algorithm1_row("navier-stokes", "smore-lrlq", 5 * claim, "held-out")]
+    rows += [algorithm1_row("wave", "smore-lrlq", 1.0)]
+    write(results, "algorithm1", rows)
+    page = text()
+    told = f"{number(1.5 * claim)} ± {number(claim / math.sqrt(2))}"
+    assert f"navier-stokes, SMORE-LRLQ: {told}, 1.5x, holds (2 seeds); selected on" in page
+    assert "wave, SMORE-LRLQ: 1.00e0, 955x, does not hold (1 seed); selected on held-out" in page
+    assert "navier-stokes, SMORE-Koopman: cannot be said here (not run)" in page
+    line = cells(page, "## The paper's recipe", "navier-stokes, SMORE-LRLQ")
+    assert line[1] == "2"
+    assert line[4] == f"{told} ({number(claim)}, 1.5x)"
+    assert line[7:] == [number(5 * claim), "10 min"]
+
+
+def test_rates_are_told_by_grid(results, text):
+    def row(decoder, dynamics, error, seed):
+        told = {"key": f"{decoder}_{dynamics}_{seed}", "dataset": "wave", "model": "smore-lrlq"}
+        told |= {"decoder_rate": decoder, "dynamics_rate": dynamics, "seed": seed}
+        return told | {"training_mse": error, "status": "done", "remark": ""}
+
+    rows = [row(1e-3, 3e-3, error, seed) for seed, error in enumerate((0.1, 0.2, 0.9))]
+    write(results, "rates", [*rows, row(1e-3, 1e-2, math.inf, 0), row(1e-2, 1e-2, 0.5, 0)])
+    line = cells(text(), "wave, SMORE-LRLQ:\n\n| decoder", "1e-3")
+    assert line == ["1e-3", "not run", "**2.00e-1 (3)**", "overflow (1)"]
+    assert cells(text(), "wave, SMORE-LRLQ:\n\n| decoder", "1e-2")[3] == "5.00e-1 (1)"
+
+
+def reduced_row(model, full, recipe="baseline", converged="yes", seed=0):
+    row = {"key": f"{model}_{recipe}_{seed}", "dataset": "wave", "model": model, "recipe": recipe}
+    row |= {"seed": seed, "in_horizon_mse": full, "extrapolation_mse": full, "full_mse": full}
+    row |= {"validation_mse": full, "converged": converged, "epochs": 300, "parameters": 40_000}
+    row |= {"seconds": 120.0, "forecast_seconds": 0.02, "curve": None}
+    return row | {"status": "done", "remark": ""}
+
+
+def test_the_reduced_ranking_is_told_if_all_have_converged(results, text):
+    order = ["smore-koopman", "fno", "transolver", "dino", "smore-lrlq", "cno"]  # the paper's
+    rows = [
+        reduced_row(model, 2.0**place, "paper" if model.startswith("smore") else "baseline")
+        for place, model in enumerate(order)
+    ]
+    write(results, "reduced", rows)
+    line = cells(text(), "**Ranking", "lowest error, SMORE paper")
+    assert line[1:3] == ["SMORE-Koopman: holds"] * 2
+    assert line[3:] == ["not run"] * 4
+    pairs = cells(text(), "**Ranking", "pairs as in the paper, SMORE paper")
+    assert pairs[1] == "14 of 14"  # DINo and SMORE-LRLQ are even in the paper
+    assert cells(text(), "### wave, reduced", "FNO")[6:] == [
+        "1 of 1",
+        "300",
+        "2 min",
+        "0.02 s",
+        "40,000",
+    ]
+    fast = cells(text(), "**Ranking", "lowest error, SMORE fast")
+    assert fast[1] == "cannot be said: SMORE-Koopman, SMORE-LRLQ not run"
+    rows[1] |= {"converged": "no"}
+    rows[0] |= {"in_horizon_mse": 99.0}
+    write(results, "reduced", rows)
+    line = cells(text(), "**Ranking", "lowest error, SMORE paper")
+    assert line[1] == "cannot be said: FNO not converged"
+    rows[1] |= {"converged": "yes"}
+    write(results, "reduced", rows)
+    assert cells(text(), "**Ranking", "lowest error, SMORE paper")[1] == "FNO: does not hold"
+
+
 def test_stability_is_told_by_dimension(results, text):
     rows = [
         stability_row("navier-stokes", "FULL", 10, 7.594e-2),
@@ -314,6 +390,16 @@ def test_whether_full_grows_least_is_told_with_what_it_is_worth(results, text, f
     ]
     write(results, "stability", rows)
     assert f"that FULL grows least {told}" in text()
+
+
+def test_other_starts_stand_apart(results, text):
+    usual = stability_row("shallow-water", "OFF", 50, 1e-2, epoch=56, start=None)
+    other = stability_row("shallow-water", "OFF", 50, 8.61e-4, start=0.0)
+    write(results, "stability", [usual, other | {"key": "OFF_50_start=0.0"}])
+    page = text()
+    assert cells(page, "### shallow-water\n\nEpochs", "OFF")[5].startswith("1.00e-2")
+    line = cells(page, "Other starts", "shallow-water")
+    assert line[1:] == ["OFF", "50", "0", "300", "8.61e-4 (8.61e-4, 1x); non-finite: never (8111)"]
 
 
 def test_what_the_paper_sees_later_than_we_trained_is_no_contradiction(results, text):
@@ -403,7 +489,7 @@ def wave(monkeypatch, tmp_path):
     """A planted model, by the paper's recipe, in place of one of Wave, with forty points to see."""
     benchmark = SimpleNamespace(test=trajectories(seed=7).to_xarray())
     monkeypatch.setattr("smore_paper.datasets.load", lambda name: benchmark)
-    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
+    monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: benchmark)
     monkeypatch.setattr(sparse_table, "VISIBLE", (1.0, 0.1))
     planted(trajectories()).save(tmp_path / "wave.smore")
     return f"wave={tmp_path / 'wave.smore'}"

@@ -18,12 +18,17 @@ from smore.training.algorithm1 import Algorithm1, draw_batches
 LENGTH = 5
 
 
-def trajectories(meshes="shared", lengths="equal", missing=False, sequences=7, points=23):
+def trajectories(
+    meshes="shared", lengths="equal", missing=False, sequences=7, points=23, directions=None
+):
     """Random fields; what matters is that both sides see the same."""
     random = np.random.default_rng(0)
     sizes = [points + (i if meshes == "differ" else 0) for i in range(sequences)]
     num_times = [LENGTH - (i % 3 if lengths == "differ" else 0) for i in range(sequences)]
     fields = [random.normal(size=(t, 2, n)) for t, n in zip(num_times, sizes, strict=True)]
+    if directions is not None:
+        basis = np.linalg.qr(random.normal(size=(points, directions)))[0]
+        fields = [field @ basis @ basis.T for field in fields]
     if missing:
         for field in fields:
             field[random.random(field.shape) < 0.2] = np.nan
@@ -110,6 +115,23 @@ def test_epochs_equal_the_textbook(case, batch_size):
         engine.dynamics.parameters(), textbook.dynamics.parameters(), strict=True
     ):
         assert relative(ours, theirs) < 1e-10
+
+
+@pytest.mark.parametrize("batch_size", [7, 3])
+def test_epochs_from_factors_of_the_data_equal_the_textbook(batch_size):
+    """Long trainings factor their data; these fill 4 of 23 directions."""
+    data = trajectories(sequences=7, points=23, directions=4)
+    engine, textbook = both(data, torch.float64, epochs=5000)
+    assert engine._factors is not None
+    generator = torch.Generator().manual_seed(2)
+    for _ in range(3):
+        losses, expected = run_epoch(engine, textbook, generator, batch_size, 0.5)
+        assert losses.reconstruction == pytest.approx(expected.reconstruction, rel=1e-8)
+    assert relative(engine.latents, torch.cat(list(textbook.latents))) < 1e-8
+    for ours, theirs in zip(
+        engine.decoder.parameters(), textbook.decoder.parameters(), strict=True
+    ):
+        assert relative(ours, theirs) < 1e-8
 
 
 @pytest.mark.parametrize("case", ["plain", "chunks", "meshes differ", "missing values"])

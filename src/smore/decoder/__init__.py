@@ -2,6 +2,7 @@
 
 from smore.decoder.basis import Basis
 from smore.decoder.decoder import Decoder, per_channel
+from smore.decoder.factored_residual import FactoredBlock, accumulate_factored, factored
 from smore.decoder.gauge import mode_gram, orthonormal_gauge
 from smore.decoder.gradient_sum import GradientSum
 from smore.decoder.gridded import GriddedBasis
@@ -17,12 +18,15 @@ from smore.decoder.residual import (
 __all__ = [
     "Basis",
     "Decoder",
+    "FactoredBlock",
     "FilterNetwork",
     "GradientSum",
     "GriddedBasis",
     "Interpolation",
+    "accumulate_factored",
     "accumulate_reconstruction",
     "backpropagate_residual",
+    "factored",
     "interpolation_of",
     "mode_gram",
     "orthonormal_gauge",

@@ -88,14 +88,23 @@ class LowRankQuadratic(QuadraticDynamics):
 
 
 class FullQuadratic(QuadraticDynamics):
-    """Every entry of Q⁽ⁱ⁾ is free: r³ numbers, needed by the paper's ablation."""
+    """Every entry of Q⁽ⁱ⁾ is free: r³ numbers, needed by the paper's ablation.
 
-    def __init__(self, dim: int, generator: torch.Generator | None = None) -> None:
+    Args:
+        dim: r.
+        generator: the source of the initial weights.
+        scale: standard deviation of the entries at the start; None for TENSOR_SCALE.
+    """
+
+    def __init__(
+        self, dim: int, generator: torch.Generator | None = None, scale: float | None = None
+    ) -> None:
         super().__init__()
         self.dim = dim
         self.linear = uniform_parameter(dim, dim, fan_in=dim, generator=generator)
         self.bias = uniform_parameter(dim, fan_in=dim, generator=generator)
-        self.tensor = nn.Parameter(TENSOR_SCALE * torch.randn(dim, dim, dim, generator=generator))
+        scale = TENSOR_SCALE if scale is None else scale
+        self.tensor = nn.Parameter(scale * torch.randn(dim, dim, dim, generator=generator))
 
     def quadratic(self, latents: Tensor) -> Tensor:
         pairs = (latents[..., :, None] * latents[..., None, :]).flatten(-2)

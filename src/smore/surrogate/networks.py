@@ -72,7 +72,7 @@ def build_dynamics(
             return FullConservative(dim, settings.dissipative, generator)
         return LowRankConservative(dim, settings.rank, settings.dissipative, generator)
     if settings.dynamics == "quadratic":
-        return FullQuadratic(dim, generator)
+        return FullQuadratic(dim, generator, settings.quadratic_start)
     assert settings.dynamics_hidden_dim is not None
     return MLPDynamics(dim, settings.dynamics_hidden_dim, generator)
 

@@ -4,8 +4,13 @@ from smore.training.algorithm1 import Algorithm1, draw_batches
 from smore.training.assembling import assemble
 from smore.training.checkpoints.checkpoints import (
     EVERY_SECONDS,
+    Checkpoints,
+    Randomness,
+    Stateful,
+    Variables,
     checkpoint_files,
     discard_checkpoints,
+    open_checkpoints,
     require_same_settings,
 )
 from smore.training.preparing import Prepared, prepare
@@ -17,14 +22,19 @@ from smore.training.trained import Trained
 __all__ = [
     "EVERY_SECONDS",
     "Algorithm1",
+    "Checkpoints",
     "Prepared",
+    "Randomness",
     "RunOptions",
+    "Stateful",
     "Trained",
     "TrainingProblem",
+    "Variables",
     "assemble",
     "checkpoint_files",
     "discard_checkpoints",
     "draw_batches",
+    "open_checkpoints",
     "prepare",
     "require_same_settings",
     "run_training",

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
-from smore.decoder import Decoder, accumulate_reconstruction
+from smore.decoder import Decoder, accumulate_factored, accumulate_reconstruction, factored
 from smore.dynamics import LatentDynamics, sampled_rollout, step_map
 from smore.errors import DivergenceError
 from smore.settings import Settings
@@ -24,7 +24,9 @@ from smore.training.problem import TrainingProblem
 
 # Rollouts keep every intermediate product for the backward pass: what bounds memory once points
 # come in chunks.
-SEQUENCES_AT_ONCE = 64
+SEQUENCES_AT_ONCE = 128
+# Factors of the data cost as much as some fifty epochs.
+FACTORED_FROM = 500  # epochs
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ class Algorithm1:
             self.decoder_optimizer,
             self.dynamics_optimizer,
         )
+        asks_for_little = settings.chunk_size is not None or settings.memory is not None
+        pays = settings.epochs >= FACTORED_FROM and not asks_for_little
+        self._factors = factored(problem.blocks) if pays else None
         self._rates = [optimizer.param_groups[0]["lr"] for optimizer in self._optimizers]
 
     def tensors(self) -> list[Tensor]:
@@ -121,14 +126,16 @@ class Algorithm1:
     def _update_latents(self, batch_of: Tensor) -> float:
         """L_dec of every batch: decoder gradients accumulated, latents stepped."""
         timeline = self.problem.timeline
-        weight = 1 / _batch_totals(self.problem.num_values, batch_of)
-        loss, self.latents.grad = accumulate_reconstruction(
-            self.decoder,
-            self.problem.blocks,
-            self.latents.detach(),
-            timeline.scatter(weight[:, None].expand(timeline.valid.shape)).to(self.latents),
-            self.settings.chunk_size,
-        )
+        totals = 1 / _batch_totals(self.problem.num_values, batch_of)
+        weights = timeline.scatter(totals[:, None].expand(timeline.valid.shape)).to(self.latents)
+        latents = self.latents.detach()
+        if self._factors is not None:
+            reconstruction = accumulate_factored(self.decoder, self._factors, latents, weights)
+        else:
+            reconstruction = accumulate_reconstruction(
+                self.decoder, self.problem.blocks, latents, weights, self.settings.chunk_size
+            )
+        loss, self.latents.grad = reconstruction
         _require_finite("reconstruction loss", loss)
         _require_finite("latent gradient", float(self.latents.grad.norm()))
         self.latent_optimizer.step()

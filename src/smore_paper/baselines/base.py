@@ -115,12 +115,14 @@ class Baseline(ABC):
                 f"{self.name} looks at the data once and has nothing to select; leave select_on out"
             )
         budget = Budget(seconds, epochs)
-        self.epochs_run, self.device = self._train(
-            Training(train, select_on, seed, budget, progress)
-        )
-        self.seconds = budget.elapsed
-        self._channel_names = _channel_names(train)
+        epochs_run, self.device = self._train(Training(train, select_on, seed, budget, progress))
+        self.learned(train, epochs_run, budget.elapsed)
         return self
+
+    def learned(self, train: Trajectories, epochs_run: int, seconds: float) -> None:
+        """Note what came of a training on `train`, after which `forecast` works."""
+        self.epochs_run, self.seconds = epochs_run, seconds
+        self._channel_names = _channel_names(train)
 
     def forecast(self, first: Trajectories, num_steps: int) -> NDArray[np.float32]:
         """Free rollout from the first snapshot of every sequence; later ones are not looked at.

@@ -62,16 +62,20 @@ class RolloutOperator(Baseline):
     def num_parameters(self) -> int:
         return count_parameters(self._network)
 
-    def _train(self, training: Training) -> tuple[int, str]:
-        data, select_on = training.data, training.select_on
+    def begin(self, data: Trajectories, seed: int) -> tuple[nn.Module, Tensor]:
+        """A network with fresh weights, and the windows of `data` as normalised images."""
         self._grid = Grid.of(data)
         fields = windows(data)
         self._normalization = Normalization.fit(data)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(training.seed)
+            torch.default_generator.manual_seed(seed)
             self._network = self.build(self._grid, data.num_channels).to(self._device)
-        images = self._images(fields)
-        best = _Best(self._network, None if select_on is None else self._error_on(select_on))
+        return self._network, self._images(fields)
+
+    def _train(self, training: Training) -> tuple[int, str]:
+        data, select_on = training.data, training.select_on
+        _, images = self.begin(data, training.seed)
+        best = _Best(self._network, None if select_on is None else self.error_on(select_on))
         batches = _endless_batches(len(images), self.batch_size, training.seed)
         updates_per_epoch = math.ceil(len(images) / self.batch_size)
         with ProgressLine(f"training {self.name}", 100, shown=training.progress) as line:
@@ -92,18 +96,18 @@ class RolloutOperator(Baseline):
     ) -> int:
         """Update until the budget is used up; return the number of updates."""
         optimizer = torch.optim.Adam(self._network.parameters(), lr=LEARNING_RATE)
-        good = _copy_of_state(self._network)
+        good = copy_of_state(self._network)
         updates, used = 0, 0.0
         self._network.train()
         while used < 1:
             optimizer.zero_grad()
             batch = images[next(batches)].to(self._device)
             loss = accumulate_rollout_loss(self._network, batch, self.windows_at_once)
-            if not (math.isfinite(loss) and _gradient_is_finite(self._network)):
+            if not (math.isfinite(loss) and gradient_is_finite(self._network)):
                 self._network.load_state_dict(good)
                 _warn_of_divergence(self.name, loss, updates)
                 break
-            good = _copy_of_state(self._network)
+            good = copy_of_state(self._network)
             optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 + math.cos(math.pi * used)) / 2
             optimizer.step()
             updates += 1
@@ -115,7 +119,7 @@ class RolloutOperator(Baseline):
             )
         return updates
 
-    def _error_on(self, trajectories: Trajectories) -> Callable[[], float]:
+    def error_on(self, trajectories: Trajectories) -> Callable[[], float]:
         """The mean squared error of free forecasts of `trajectories`, in the data's units."""
         truth = windows(trajectories)[:, 1:].astype(np.float64)
 
@@ -161,7 +165,7 @@ class _Best:
         found = self.error()
         self.network.train()  # which a forecast ends
         if found < self.lowest:  # never true for a NaN
-            self.lowest, self.state = found, _copy_of_state(self.network)
+            self.lowest, self.state = found, copy_of_state(self.network)
 
     def restore(self) -> None:
         """Go back to what was kept, if anything was."""
@@ -207,11 +211,11 @@ def _endless_batches(num_windows: int, batch_size: int, seed: int) -> Iterator[T
         yield from draw_batches(num_windows, batch_size, generator)
 
 
-def _copy_of_state(network: nn.Module) -> dict[str, Tensor]:
+def copy_of_state(network: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
 
-def _gradient_is_finite(network: nn.Module) -> bool:
+def gradient_is_finite(network: nn.Module) -> bool:
     gradients = (weight.grad for weight in network.parameters())
     return all(bool(each.isfinite().all()) for each in gradients if each is not None)
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from smore.cli.output import Json, console, print_json, print_table, say
-from smore.errors import InterruptedTrainingError, SettingsError
+from smore.cli.output import Json, console, say
+from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.plotting import save_figure
 from smore_paper import datasets
-from smore_paper.claims import STABILITY_DIMS
+from smore_paper.cli import _paper_recipe, _reduced, _stability
+from smore_paper.cli._working import (
+    RESULTS,
+    Datasets,
+    Results,
+    Seeds,
+    among,
+    chosen_benchmarks,
+    do_runs,
+    show_rows,
+    simulate,
+)
 from smore_paper.cli.capacity import (
     MODELS,
     Bound,
@@ -25,7 +35,7 @@ from smore_paper.cli.capacity import (
     Sequences,
     cases_of,
 )
-from smore_paper.cli.generate import load_benchmark
+from smore_paper.fast_products import use_fast_products
 from smore_paper.page.whole import write_page
 from smore_paper.tables.capacity.draw import draw_capacity
 from smore_paper.tables.capacity.measure import (
@@ -34,7 +44,8 @@ from smore_paper.tables.capacity.measure import (
     capacity_runs,
     capacity_table,
 )
-from smore_paper.tables.ledger import Row, Run, Table, work_through
+from smore_paper.tables.cost.page import draw_cost
+from smore_paper.tables.ledger import Row
 from smore_paper.tables.pointwise.measure import DATASET as POINTWISE_DATASET
 from smore_paper.tables.pointwise.measure import DEFAULT_EPOCHS as POINTWISE_EPOCHS
 from smore_paper.tables.pointwise.measure import PAPER_EPOCHS as POINTWISE_PAPER_EPOCHS
@@ -42,6 +53,7 @@ from smore_paper.tables.pointwise.measure import (
     pointwise_runs,
     pointwise_table,
 )
+from smore_paper.tables.reduced.draw import draw_reduced
 from smore_paper.tables.rollout.draw import draw_rollouts
 from smore_paper.tables.rollout.measure import (
     LABELS,
@@ -64,14 +76,6 @@ from smore_paper.tables.sparse.measure import (
     which,
 )
 from smore_paper.tables.stability.draw import draw_stability
-from smore_paper.tables.stability.measure import DATASETS as STABILITY_DATASETS
-from smore_paper.tables.stability.measure import (
-    DEFAULT_EPOCHS,
-    EVERYWHERE,
-    PAPER_EPOCHS,
-    stability_runs,
-    stability_table,
-)
 
 app = typer.Typer(
     help="Measure the paper's tables here. Rows that are done stay, and the same command goes on "
@@ -81,23 +85,17 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-RESULTS = Path("experiments/results")
+
+@app.callback()
+def _begin() -> None:
+    use_fast_products()
 
 
-def _dims() -> str:
-    """The paper's latent dimensions, in words."""
-    return "; ".join(
-        f"{', '.join(map(str, dims))} ({name})" for name, dims in STABILITY_DIMS.items()
-    )
-
-
-Datasets = Annotated[
-    list[str] | None, typer.Option("--dataset", help="A benchmark; may be repeated; default: all.")
-]
-Seeds = Annotated[int, typer.Option(min=1, help="Number of seeds, counted from 0.")]
-Results = Annotated[
-    Path, typer.Option(help="Folder of tables and figures; what has a row there is not run again.")
-]
+app.command("rates")(_paper_recipe.rates)
+app.command("algorithm1")(_paper_recipe.algorithm1)
+app.command("reduced")(_reduced.reduced)
+app.command("cost")(_reduced.cost)
+app.command("stability")(_stability.stability)
 
 
 @app.command("rollout")
@@ -145,55 +143,18 @@ def rollout(
     as_json: Json = False,
 ) -> None:
     """The main comparison: every model on every benchmark, errors snapshot by snapshot, fields."""
-    names = _benchmarks(dataset or [*datasets.BENCHMARKS], datasets.CATALOGUE)
-    chosen = _chosen(model, LABELS, "--model")
+    names = chosen_benchmarks(dataset or [*datasets.BENCHMARKS], datasets.CATALOGUE)
+    chosen = among(model, LABELS, "--model")
     limits = Limits(budget, epochs)
-    recipes = _chosen(recipe, RECIPES, "--recipe")
+    recipes = among(recipe, RECIPES, "--recipe")
     runs = rollout_runs(names, chosen, recipes, seeds, limits, selection)
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
-    rows = _work(rollout_table(results, limits, models), runs)
+    rows = do_runs(rollout_table(results, limits, models), runs)
     columns = {"model": "model", "recipe": "recipe", "seed": "seed", "full_mse": "full"}
     columns |= {"ratio": "ratio", "epochs": "epochs", "seconds": "seconds"}
     columns |= {"selection": "selected on"}
-    _show(rows, columns, draw_rollouts(results), as_json)
-
-
-@app.command("stability")
-def stability(
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option(help=f"One of {', '.join(STABILITY_DATASETS)}; default: both."),
-    ] = None,
-    seeds: Seeds = 1,
-    epochs: Annotated[
-        int, typer.Option(min=1, help=f"Epochs of each run; the paper has {PAPER_EPOCHS:,}.")
-    ] = DEFAULT_EPOCHS,
-    whole: Annotated[
-        bool,
-        typer.Option(
-            "--whole",
-            help="All ten configurations at every latent dimension; default: all at the largest, "
-            f"elsewhere {', '.join(EVERYWHERE)}.",
-        ),
-    ] = False,
-    latent_dim: Annotated[
-        list[int] | None,
-        typer.Option(help=f"Some of {_dims()}; may be repeated; default: all."),
-    ] = None,
-    results: Results = RESULTS,
-    as_json: Json = False,
-) -> None:
-    """SMORE-LRLQ with its four mechanisms on and off: ten configurations over latent dimension."""
-    names = _names(dataset, STABILITY_DATASETS)
-    runs = stability_runs(names, seeds, whole=whole, latent_dims=latent_dim)
-    _simulate(names)
-    rows = _work(stability_table(results, epochs), runs)
-    columns = {"configuration": "configuration", "latent_dim": "p", "seed": "seed"}
-    columns |= {"full_mse": "full"}
-    columns |= {"paper_full_mse": "paper", "first_non_finite_epoch": "non-finite"}
-    columns |= {"paper_first_non_finite_epoch": "paper"}
-    _show(rows, columns, draw_stability(results), as_json)
+    show_rows(rows, columns, draw_rollouts(results), as_json)
 
 
 @app.command("sparse")
@@ -233,14 +194,14 @@ def sparse(
         raise SettingsError("--epochs belongs to --recipe paper; the fast recipe has none")
     files = dict(_model_file(text) for text in model or ())
     given = [*files] if files and dataset is None else dataset
-    names = _benchmarks(given, datasets.BENCHMARKS)
+    names = chosen_benchmarks(given, datasets.BENCHMARKS)
     sources = {name: model_source(name, files.get(name), recipe, epochs) for name in names}
     table = sparse_table(results, sources, masks, method)
-    rows = _work(table, sparse_runs(sources, method))
+    rows = do_runs(table, sparse_runs(sources, method))
     drawn = [*_draw_sweeps(results, rows, sources, method), *draw_sparse_fields(results)]
     columns = {"recipe": "recipe", "method": "method", "visible": "visible"}
     columns |= {"placement": "points", "full_mse": "full"}
-    _show(rows, columns | {"paper_full_mse": "paper", "observability": "c_S"}, drawn, as_json)
+    show_rows(rows, columns | {"paper_full_mse": "paper", "observability": "c_S"}, drawn, as_json)
 
 
 @app.command("pointwise")
@@ -254,12 +215,12 @@ def pointwise(
     as_json: Json = False,
 ) -> None:
     """Memory, time and error of SMORE-LRLQ on Navier-Stokes, with and without chunks of points."""
-    load_benchmark(POINTWISE_DATASET)  # simulated before any clock starts
-    rows = _work(pointwise_table(results, epochs), pointwise_runs(seeds))
+    simulate([POINTWISE_DATASET])  # before any clock starts
+    rows = do_runs(pointwise_table(results, epochs), pointwise_runs(seeds))
     columns = {"chunk_size": "points at once", "memory_megabytes": "MB"}
     columns |= {"paper_memory_megabytes": "paper", "seconds": "seconds", "paper_seconds": "paper"}
     columns |= {"full_mse": "full", "paper_full_mse": "paper", "epochs": "epochs"}
-    _show(rows, columns, [], as_json)
+    show_rows(rows, columns, [], as_json)
 
 
 @app.command("capacity")
@@ -274,13 +235,23 @@ def capacity(
     as_json: Json = False,
 ) -> None:
     """The largest square grids: SMORE streamed from disk, and baselines in bounded memory."""
-    chosen = _chosen(model, MODELS, "--model")
+    chosen = among(model, MODELS, "--model")
     runs = capacity_runs(chosen, cases_of(grid, sequences), memory, bound)
-    rows = _work(capacity_table(results, scratch, say), runs)
+    rows = do_runs(capacity_table(results, scratch, say), runs)
     columns = {"model": "model", "grid": "grid", "paper_grid": "paper", "peak_megabytes": "MB"}
     columns |= {"bound_megabytes": "bound", "within_bound": "held"}
     columns |= {"seconds_per_epoch": "s per epoch"}
-    _show(rows, columns, draw_capacity(results), as_json)
+    show_rows(rows, columns, draw_capacity(results), as_json)
+
+
+_FIGURES = (
+    draw_rollouts,
+    draw_reduced,
+    draw_cost,
+    draw_stability,
+    draw_sparse_fields,
+    draw_capacity,
+)
 
 
 @app.command("page")
@@ -291,7 +262,7 @@ def page(
     ),
 ) -> None:
     """Write the page that sets all tables beside the paper, and draw their figures anew."""
-    for draw in (draw_rollouts, draw_stability, draw_sparse_fields, draw_capacity):
+    for draw in _FIGURES:
         draw(results)
     write_page(results, output)
     console.print(str(output))
@@ -320,68 +291,3 @@ def _model_file(text: str) -> tuple[str, Path]:
     if not equals or not path:
         raise SettingsError(f"--model takes DATASET=FILE, such as wave=wave.smore; got {text!r}")
     return datasets.resolve(name), Path(path)
-
-
-def _benchmarks(given: Sequence[str] | None, known: Collection[str]) -> list[str]:
-    """The benchmarks asked for by full name, simulated before any clock starts."""
-    names = _names(given, known)
-    _simulate(names)
-    return names
-
-
-def _names(given: Sequence[str] | None, known: Collection[str]) -> list[str]:
-    """The benchmarks asked for by full name."""
-    full = None if given is None else [datasets.resolve(name) for name in given]
-    return _chosen(full, known, "--dataset")
-
-
-def _simulate(names: Sequence[str]) -> None:
-    """Have the benchmarks in the cache."""
-    for name in names:
-        load_benchmark(name)
-
-
-def _chosen(given: Sequence[str] | None, known: Collection[str], option: str) -> list[str]:
-    """What was asked for, or everything."""
-    unknown = [name for name in given or () if name not in known]
-    if unknown:
-        raise SettingsError(f"{option} takes {', '.join(known)}; got {', '.join(unknown)}")
-    return list(dict.fromkeys(given or known))
-
-
-def _work(table: Table, runs: Sequence[Run]) -> list[Row]:
-    """The rows of `runs`; when told to stop, say what becomes of the one that is not done."""
-    try:
-        ledger, measure = table
-        return work_through(ledger, runs, measure, say)
-    except InterruptedTrainingError as stopped:
-        say("stopped, with a checkpoint: the same command goes on from there")
-        raise typer.Exit(128 + stopped.signal) from None
-    except KeyboardInterrupt:
-        say("stopped: rows that are done stay; this one goes on from its checkpoint if it has one")
-        raise typer.Exit(128 + signal.SIGINT) from None
-
-
-def _show(
-    rows: Sequence[Row], columns: Mapping[str, str], figures: Sequence[Path], as_json: bool
-) -> None:
-    """Print rows and files; exit code 1 if a row failed."""
-    if as_json:
-        print_json(rows)
-    else:
-        _print_rows(rows, columns)
-        for path in figures:
-            console.print(f"figure: {path}")
-    if any(row["status"] == "failed" for row in rows):
-        raise typer.Exit(1)
-
-
-def _print_rows(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
-    """A table for each benchmark, by column of the file and heading; then what failed, and why."""
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        here = [row for row in rows if row["dataset"] == dataset]
-        values = [[row[name] for name in columns] for row in here]
-        print_table(dataset, list(columns.values()), values)
-    for row in rows:
-        if row["status"] == "failed":
-            console.print(f"failed: {row['key']}: {row['remark']}", markup=False)

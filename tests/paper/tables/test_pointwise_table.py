@@ -42,7 +42,7 @@ def waves(monkeypatch):
     """Small data and settings, in this process."""
     benchmark = SimpleNamespace(train=TRAIN.to_xarray(), test=TEST.to_xarray())
     monkeypatch.setattr("smore_paper.datasets.load", lambda name: benchmark)
-    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
+    monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: benchmark)
     monkeypatch.setattr(pointwise_table, "paper_preset", lambda *_: SimpleNamespace(settings=SMALL))
     monkeypatch.setattr(pointwise_table, "alone", lambda function, *given: function(*given))
 
@@ -125,7 +125,7 @@ def test_every_seed_has_three_runs():
 
 
 def test_the_command_fills_the_page(alone, tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: None)
+    monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: None)
     alone(trained(3e8, 50.0, 2e-3), trained(1e7, 100.0, 3e-3), trained(2e7, 55.0, math.inf))
     results = tmp_path / "results"
     app = typer.Typer()

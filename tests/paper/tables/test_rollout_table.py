@@ -78,7 +78,7 @@ def baseline(monkeypatch):
 def small(monkeypatch):
     benchmark = SimpleNamespace(train=TRAIN.to_xarray(), test=TEST.to_xarray())
     monkeypatch.setattr("smore_paper.datasets.load", lambda name: benchmark)
-    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
+    monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: benchmark)
 
     def preset(dataset, model):
         chosen = paper_preset(dataset, model)
@@ -478,7 +478,7 @@ def test_a_command_that_is_told_to_stop_says_what_becomes_of_its_row(monkeypatch
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reproduce, "work_through", interrupt)
+    monkeypatch.setattr("smore_paper.cli._working.work_through", interrupt)
     result = invoked(*asked)
     assert (result.exit_code, "rows that are done stay" in result.stderr) == (130, True)
 

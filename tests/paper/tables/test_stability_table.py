@@ -14,6 +14,7 @@ from smore_paper.claims import STABILITY_CLAIMS
 from smore_paper.cli import reproduce
 from smore_paper.presets import preset
 from smore_paper.tables.ledger import work_through
+from smore_paper.tables.rates.measure import Rates
 from smore_paper.tables.stability import measure as stability_table
 from smore_paper.tables.stability.measure import (
     CONFIGURATIONS,
@@ -26,6 +27,7 @@ from waves import NUM_MODES, trajectories
 
 # Untrained quadratic dynamics do not last much longer than this test set.
 TRAIN, TEST = trajectories(6, num_times=20), trajectories(3, num_times=4, seed=7)
+RATES = Rates(decoder_rate=1e-2, dynamics_rate=1e-3)  # those that the recipe has by itself
 SMALL = Settings.of(
     dynamics="lrlq",
     rank=2,
@@ -47,6 +49,8 @@ def measured(monkeypatch, tmp_path):
     def row(run, epochs, **changes):
         settings = SMALL.replace(**changes)
         monkeypatch.setattr(stability_table, "configured", lambda *_: settings)
+        rates = Rates(settings.decoder_learning_rate, settings.dynamics_learning_rate)
+        monkeypatch.setattr(stability_table, "require_rates", lambda *_: rates)
         ledger, measure = stability_table.stability_table(tmp_path, epochs)
         (found,) = work_through(ledger, [run], measure, lambda _: None)
         return found
@@ -198,12 +202,13 @@ def test_claims_for_few_latents_are_the_appendixs(name, small, middle):
 def test_the_command_runs_few_latents_of_every_seed_in_rows_of_their_own(monkeypatch, tmp_path):
     benchmark = SimpleNamespace(train=TRAIN.to_xarray(), test=TEST.to_xarray())
     monkeypatch.setattr("smore_paper.datasets.load", lambda name: benchmark)
-    monkeypatch.setattr(reproduce, "load_benchmark", lambda name: benchmark)
+    monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: benchmark)
 
     def smaller(*which):  # but for the decoder what the command trains
         return configured(*which).replace(hidden_dim=8, num_hidden=1, final_fit_steps=5)
 
     monkeypatch.setattr(stability_table, "configured", smaller)
+    monkeypatch.setattr(stability_table, "require_rates", lambda *_: RATES)
     asked = ["stability", "--dataset", "ns", "--latent-dim", "10", "--epochs", "2", "--json"]
     asked += ["--results", str(tmp_path)]
     first = json.loads(CliRunner().invoke(reproduce.app, [*asked, "--seeds", "2"]).stdout)
@@ -300,3 +305,14 @@ def test_forecasts_that_overflow_are_an_infinite_error(measured, monkeypatch):
     monkeypatch.setattr(SMORE, "evaluate", overflow)
     row = measured(stability_run("shallow-water", "OFF", 70, 0), 1)
     assert (row["status"], row["full_mse"]) == ("done", math.inf)
+
+
+def test_another_start_is_a_row_of_its_own_of_those_whose_term_is_free(measured):
+    runs = stability_runs(["shallow-water"], 1, latent_dims=[50], start=0.0)
+    assert {run.variant["configuration"] for run in runs} == {"OFF", "FULL without low rank"}
+    assert {run.variant["start"] for run in runs} == {0.0}
+    usual = stability_run("shallow-water", "OFF", 50, 0)
+    assert usual.key != runs[0].key
+    row = measured(runs[0], 1, dynamics="quadratic", rank=None)
+    assert (row["start"], row["status"]) == (0.0, "done")
+    assert not stability_table.has_usual_start(row)

@@ -353,7 +353,7 @@ def evaluate_baseline(
     evaluation = evaluate_fields(
         test,
         forecast,
-        training_mean=_mean_field(train),
+        training_mean=mean_field(train),
         training_variance=channel_moments(train)[1] ** 2,
         horizon=HORIZON,
     )
@@ -427,7 +427,7 @@ def _selected_on(run: Run) -> str:
     return ONE_STATE[run.model if run.recipe == BASELINE else run.recipe]
 
 
-def _mean_field(train: Trajectories) -> NDArray[np.float64]:
+def mean_field(train: Trajectories) -> NDArray[np.float64]:
     """(channels, points) mean of all snapshots."""
     total = sum(sequence.fields.sum(0, dtype=np.float64) for sequence in train)
     mean: NDArray[np.float64] = total / sum(sequence.num_snapshots for sequence in train)

@@ -22,6 +22,7 @@ from smore_paper.tables.stability.measure import (
     EVERYWHERE,
     NAME,
     PAPER_EPOCHS,
+    has_usual_start,
 )
 
 # Warm where the quadratic term is free, cold where it has low rank; from left to right.
@@ -63,7 +64,7 @@ Dots = Mapping[str, Mapping[int, Dot]]
 
 def draw_stability(results: Path) -> list[Path]:
     """Draw the figure if there are rows in `results/stability.csv`; its file."""
-    rows = read_rows(results / f"{NAME}.csv")
+    rows = [row for row in read_rows(results / f"{NAME}.csv") if has_usual_start(row)]
     by_name = {name: [row for row in rows if row["dataset"] == name] for name in DATASETS}
     dots = {name: measured_dots(here) for name, here in by_name.items()}
     measured = {name: each for name, each in dots.items() if each}

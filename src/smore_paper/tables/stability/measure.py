@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from smore.data import Trajectories
 from smore.errors import SettingsError
@@ -20,6 +21,7 @@ from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper.claims import STABILITY_CLAIMS, STABILITY_DIMS
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
+from smore_paper.tables.rates.measure import Rates, require_rates
 from smore_paper.tables.resumable_fit import last_state_error, resumable_fit
 from smore_paper.tables.rollout.measure import paper_preset, supervising_and_test
 
@@ -28,6 +30,8 @@ PAPER_EPOCHS = 10_000
 # From epoch 687 on training is a plain rollout (0.99 · 0.99^epoch < 1e-3): fewer never see that.
 DEFAULT_EPOCHS = 1000
 DATASETS = tuple(STABILITY_DIMS)
+# Whose rates all have: the study is of one model, and the paper states one setting for it.
+RATES_OF = ("navier-stokes", "smore-lrlq")
 # Unless all are asked for, all configurations are run at the largest dimension, these everywhere.
 EVERYWHERE = ("FULL", "OFF", "FULL without low rank")
 
@@ -62,6 +66,8 @@ class StabilityFigures:
 
     Attributes:
         rank: κ, None without low rank.
+        start: standard deviation of a free Q at the start, where it is not the usual one.
+        decoder_rate, dynamics_rate: what `rates` chose for LRLQ on Navier-Stokes.
         epochs: how many were asked for.
         first_non_finite_epoch: counted from 0; None if all stayed finite.
         full_mse: of the last good state on the test set; inf if its forecasts overflow.
@@ -72,6 +78,9 @@ class StabilityFigures:
     clip: str
     low_rank: str
     rank: int | None
+    decoder_rate: float
+    dynamics_rate: float
+    start: float | None
     epochs: int
     epochs_run: int
     first_non_finite_epoch: int | None
@@ -94,6 +103,7 @@ def stability_runs(
     *,
     whole: bool = False,
     latent_dims: Sequence[int] | None = None,
+    start: float | None = None,
 ) -> list[Run]:
     """All configurations at the largest latent dimension; with `whole` everywhere, else three.
 
@@ -102,19 +112,21 @@ def stability_runs(
         num_seeds: seeds are counted from 0.
         whole: all configurations at every latent dimension.
         latent_dims: those to run, where the paper has them; by default all.
+        start: standard deviation of Q at the start; only configurations whose Q is free have one.
 
     Raises:
         SettingsError: a latent dimension that none of the benchmarks has.
     """
     _require_dims(names, latent_dims or ())
     return [
-        stability_run(dataset, name, latent_dim, seed)
+        stability_run(dataset, name, latent_dim, seed, start)
         for seed in range(num_seeds)
         for dataset in names
         for latent_dim in STABILITY_DIMS[dataset]
         if latent_dims is None or latent_dim in latent_dims
         for name in CONFIGURATIONS
         if whole or latent_dim == STABILITY_DIMS[dataset][-1] or name in EVERYWHERE
+        if start is None or not CONFIGURATIONS[name].low_rank
     ]
 
 
@@ -128,9 +140,18 @@ def _require_dims(names: Sequence[str], latent_dims: Sequence[int]) -> None:
         )
 
 
-def stability_run(dataset: str, configuration: str, latent_dim: int, seed: int) -> Run:
-    variant = {"configuration": configuration, "latent_dim": latent_dim}
+def stability_run(
+    dataset: str, configuration: str, latent_dim: int, seed: int, start: float | None = None
+) -> Run:
+    variant: dict[str, Any] = {"configuration": configuration, "latent_dim": latent_dim}
+    if start is not None:
+        variant["start"] = start
     return Run(NAME, dataset, "smore-lrlq", "paper", seed, variant)
+
+
+def has_usual_start(row: Row) -> bool:
+    """Whether the quadratic term of a row started as all do; another start is part of its key."""
+    return "_start=" not in row["key"]
 
 
 def stability_table(results: Path, epochs: int) -> Table:
@@ -138,18 +159,26 @@ def stability_table(results: Path, epochs: int) -> Table:
     ledger = Ledger(results, NAME, COLUMNS)
 
     def measure(run: Run) -> Row:
+        rates = require_rates(results, *RATES_OF)
         train, test = supervising_and_test(run.dataset)
-        return asdict(study(run, train, test, epochs, ledger.checkpoints(run)))
+        return asdict(study(run, rates, train, test, epochs, ledger.checkpoints(run)))
 
     return ledger, measure
 
 
 def study(
-    run: Run, train: Trajectories, test: Trajectories, epochs: int, checkpoints: Path | None
+    run: Run,
+    rates: Rates,
+    train: Trajectories,
+    test: Trajectories,
+    epochs: int,
+    checkpoints: Path | None,
 ) -> StabilityFigures:
     """Train one configuration, come what may."""
     name, latent_dim = run.variant["configuration"], run.variant["latent_dim"]
-    settings = configured(run.dataset, name, latent_dim).replace(epochs=epochs, seed=run.seed)
+    settings = configured(run.dataset, name, latent_dim).replace(
+        epochs=epochs, seed=run.seed, quadratic_start=run.variant.get("start"), **asdict(rates)
+    )
     model = SMORE.from_settings(settings)
     divergence = resumable_fit(model, train, checkpoints=checkpoints)
     record = model.surrogate_.description.training
@@ -158,6 +187,9 @@ def study(
     return StabilityFigures(
         **switches,
         rank=settings.rank,
+        decoder_rate=rates.decoder_rate,
+        dynamics_rate=rates.dynamics_rate,
+        start=settings.quadratic_start,
         epochs=epochs,
         epochs_run=record.epochs_run,
         first_non_finite_epoch=None if divergence is None else divergence.epoch,

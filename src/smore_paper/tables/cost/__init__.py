@@ -1,0 +1,1 @@
+"""Error against the time of training and of forecasts."""

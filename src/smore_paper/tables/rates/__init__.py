@@ -1,0 +1,1 @@
+"""Learning rates of Algorithm 1, screened on training data."""

@@ -1,0 +1,1 @@
+"""Benchmarks so small that neural operators converge on a CPU core."""
