@@ -30,6 +30,8 @@ from smore.data.reading.files import (
     save_dataset,
 )
 from smore.data.reading.places import ANGLE_NAMES
+from smore.data.reading.stream_datasets import read_stream_dataset
+from smore.data.reading.stream_tables import StreamTable, read_stream_table
 from smore.data.reading.tables import read_observations, read_points
 from smore.data.reading.writing import numbered_fields
 from smore.data.sequence import Sequence
@@ -66,6 +68,7 @@ __all__ = [
     "SphereMap",
     "StoredBlock",
     "StoredFields",
+    "StreamTable",
     "Timeline",
     "Trajectories",
     "align",
@@ -82,6 +85,8 @@ __all__ = [
     "open_dataset",
     "read_observations",
     "read_points",
+    "read_stream_dataset",
+    "read_stream_table",
     "require_data_format",
     "require_distinct",
     "require_snapshots",

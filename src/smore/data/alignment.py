@@ -33,7 +33,7 @@ def align(
     for name, expected, given in zip(
         space.names, space.units, observations.space.units, strict=True
     ):
-        _require_units(f"coordinate '{name}'", expected, given)
+        require_units(f"coordinate '{name}'", expected, given)
     return _align_clock(_align_channels(observations, channels), clock)
 
 
@@ -48,7 +48,7 @@ def _align_channels(observations: Trajectories, channels: Ordered[Channel]) -> T
         )
     positions = [known.index(name) for name in given]
     for position, channel in zip(positions, observations.channels, strict=True):
-        _require_units(f"channel '{channel.name}'", channels[position].units, channel.units)
+        require_units(f"channel '{channel.name}'", channels[position].units, channel.units)
     if given == known:
         return observations
 
@@ -67,7 +67,7 @@ def _align_channels(observations: Trajectories, channels: Ordered[Channel]) -> T
 def _align_clock(observations: Trajectories, clock: Clock) -> Trajectories:
     if observations.clock == clock:
         return observations
-    _require_units("time", clock.units, observations.clock.units)
+    require_units("time", clock.units, observations.clock.units)
 
     def retell(sequence: Sequence) -> Sequence:
         times = clock.to_numbers(observations.clock.to_values(sequence.times))
@@ -77,7 +77,7 @@ def _align_clock(observations: Trajectories, clock: Clock) -> Trajectories:
     return replace(observations, sequences=sequences, clock=clock)
 
 
-def _require_units(what: str, expected: str, given: str) -> None:
+def require_units(what: str, expected: str, given: str) -> None:
     """Refuse other units than the model's; units nobody told are taken as right."""
     if expected and given and expected != given:
         raise DataError(

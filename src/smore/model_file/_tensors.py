@@ -134,6 +134,8 @@ def _expected_beside_networks(
         expected |= {"error.leads": real(max(count, 2)), "error.variances": real(max(count, 2))}
     else:
         expected["error.correlation"] = real()
+    if "error.memory" in tensors or "error.reach" in tensors:  # not in files of before
+        expected |= {"error.memory": real(num_channels), "error.reach": real(num_channels)}
     for number in range(max(num_priors(tensors), 1)):
         expected[f"{PRIOR}{number}.mean"] = real(dim)
         expected[f"{PRIOR}{number}.factor"] = real(dim, dim)

@@ -29,6 +29,7 @@ from smore.stability import Stepping, certify_dynamics
 from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, TrainingRecord
 from smore.training._defaults import median_step
 from smore.training.decoder.latent_table import latent_table
+from smore.training.decoder.residual_correlation import residual_correlation
 from smore.training.decoder.residual_model import fit_residual_model
 from smore.training.dynamics.forced.calibration import LeadErrors
 from smore.training.leaving_out.errors import LeftOutErrors, model_errors
@@ -128,7 +129,11 @@ def _model_error(
         code_blocks(prior.covariance, trained.latents.shape[1]),
         settings.chunk_size,
     )
-    return ModelError(floor, share, left_out.step_error(_step(prepared)))
+    problem = prepared.problem
+    memory, reach = residual_correlation(
+        trained.decoder, problem.blocks, trained.latents, problem.timeline
+    )
+    return ModelError(floor, share, left_out.step_error(_step(prepared)), memory, reach)
 
 
 def _priors(prepared: Prepared, latents: Tensor) -> tuple[LatentPrior, ...]:
