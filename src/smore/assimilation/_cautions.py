@@ -38,20 +38,24 @@ def broken_sensors(watch: Watch | None, channels: list[str]) -> list[str]:
     """About sensors that were taken out, or are doubtful."""
     if watch is None:
         return []
-    out = sorted(key for key, record in watch.records.items() if record.was_out or key in watch.out)
+    out = sorted(watch.broken | watch.out)
     if not out:
         return []
-    told = [
-        f"'{_shown(name)}' ({channels[channel]}: {watch.records[name, channel].fault})"
-        for name, channel in out[:MOST_NAMED]
-    ]
+    told = [f"'{_shown(name)}' ({_fault(watch, name, channels)})" for name in out[:MOST_NAMED]]
     more = f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else ""
-    back = [key for key in out if key not in watch.out and not watch.records[key].out]
-    returned = f"; {len(back)} of them are right again and back in" if back else ""
+    back = len(set(out) - watch.now_out)
+    returned = f"; {back} of them are right again and back in" if back else ""
     return [
         f"{len(out)} sensors contradict all others and were taken out: {', '.join(told)}{more}"
         f"{returned}; repair them, or check their units"
     ]
+
+
+def _fault(watch: Watch, name: str, channels: list[str]) -> str:
+    """Of the channel that is worst."""
+    own = {key: record for key, record in watch.records.items() if key[0] == name}
+    (_, channel), record = max(own.items(), key=lambda each: each[1].worst)
+    return f"{channels[channel]}: {record.fault}"
 
 
 def beyond_training(surrogate: Surrogate, means: list[np.ndarray]) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 from smore.assimilation.filtering import Belief, StreamFilter
 from smore.assimilation.kalman import Array
 from smore.assimilation.stream import Stream
+from smore.errors import DivergenceError
 from smore.surrogate import Surrogate
 
 # Times and values of each that are looked at.
@@ -94,17 +95,14 @@ def _log_likelihood(surrogate: Surrogate, stream: Stream, levels: Levels) -> flo
     )
     belief: Belief | None = None
     total = 0.0
-    for time, readings in stream.by_time():
-        step = filter_.step(belief, time, readings)
-        belief, total = step.belief, total + _robust(step.innovation.whitened, step.innovation.root)
+    try:
+        for time, readings in stream.by_time():
+            step = filter_.step(belief, time, readings)
+            belief = step.belief
+            total += step.innovation.calm_log_likelihood
+    except DivergenceError:
+        return -np.inf
     return total
-
-
-def _robust(whitened: Array, root: Array) -> float:
-    """Log density in which single wild readings do not decide about all others."""
-    squared = np.square(whitened)
-    calm = np.where(squared > 9.0, 6.0 * np.sqrt(squared) - 9.0, squared)  # Huber's
-    return float(-0.5 * calm.sum() - np.log(np.abs(np.diagonal(root))).sum())
 
 
 def _window(stream: Stream) -> Stream:

@@ -20,10 +20,10 @@ from smore.assimilation.kalman import Array, Innovation
 from smore.assimilation.stream import Stream
 
 # A single reading is not taken beyond so many deviations.
-GROSS = 5.0
+GROSS = 4.0
 # Readings of a sensor that are looked at together, and how unlikely they have to be.
 WINDOW = 10
-UNLIKELY = 1e-5
+UNLIKELY = 1e-6
 # Readings in a row within so many deviations bring a sensor back.
 BACK_AFTER, BACK_WITHIN = 5, 3.0
 
@@ -89,45 +89,60 @@ class SensorRecord:
 class Watch:
     """Records of all sensors.
 
+    A sensor is out with all of its channels: what broke one of them seldom spares the others.
+
     Args:
-        out: sensors and channels that are not to be believed at all.
+        out: names of sensors that are not to be believed at all.
     """
 
-    def __init__(self, out: Iterable[tuple[str, int]] = ()) -> None:
+    def __init__(self, out: Iterable[str] = ()) -> None:
         self.out = frozenset(out)
         self.records: dict[tuple[str, int], SensorRecord] = {}
 
     @property
-    def broken(self) -> set[tuple[str, int]]:
-        """Sensors that were taken out at some time."""
-        return {key for key, record in self.records.items() if record.was_out}
+    def broken(self) -> set[str]:
+        """Names of sensors that were taken out at some time."""
+        return {name for (name, _), record in self.records.items() if record.was_out}
+
+    @property
+    def now_out(self) -> set[str]:
+        """Names of sensors that are not believed now."""
+        return self.out | {name for (name, _), record in self.records.items() if record.out}
 
     def record(self, name: str, channel: int) -> SensorRecord:
         """That of a sensor and channel."""
         return self.records.setdefault((name, channel), SensorRecord())
 
     def judge(
-        self, innovation: Innovation, readings: Stream
+        self, innovation: Innovation, readings: Stream, tolerance: Array
     ) -> tuple[Array, NDArray[np.bool_]]:
-        """(m,) deviations of every reading from those that are believed, and which these are."""
+        """(m,) deviations of every reading from those that are believed, and which these are.
+
+        Args:
+            innovation: of all readings.
+            readings: whose they are.
+            tolerance: (channels,) what counts as one deviation, at least 1.
+        """
+        allowed = tolerance[readings.channels]
         covariance = innovation.root @ innovation.root.T
-        keys = [
-            (readings.names[sensor], int(channel))
-            for sensor, channel in zip(readings.sensors, readings.channels, strict=True)
+        names = [readings.names[sensor] for sensor in readings.sensors]
+        records = [
+            self.record(name, int(channel))
+            for name, channel in zip(names, readings.channels, strict=True)
         ]
-        records = [self.record(*key) for key in keys]
-        never = np.array([key in self.out for key in keys])
-        taken = ~never & np.array([not record.out for record in records])
+        out = self.now_out
+        taken = np.array([name not in out for name in names])
         while taken.any():
-            deviations = _deviations(innovation.values, covariance, taken)
+            deviations = _deviations(innovation.values, covariance, taken) / allowed
             worst = int(np.argmax(np.where(taken, np.abs(deviations), 0.0)))
             if abs(deviations[worst]) <= GROSS:
                 break
             taken[worst] = False
-        deviations = _deviations(innovation.values, covariance, taken)
+        deviations = _deviations(innovation.values, covariance, taken) / allowed
         for record, deviation in zip(records, deviations, strict=True):
             record.add(float(deviation))
-        taken &= np.array([not record.out for record in records])
+        out = self.now_out
+        taken &= np.array([name not in out for name in names])
         for record, used in zip(records, taken, strict=True):
             record.rejected += not used
         return deviations, taken

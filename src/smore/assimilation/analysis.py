@@ -38,7 +38,7 @@ class Analysis:
         smoothed: states given all of the stream; None where nobody asked.
         levels: sizes of errors that were told or found.
         watch: of the sensors; None where all were believed.
-        broken: (name, channel) of sensors that were taken out.
+        broken: names of sensors that were taken out.
     """
 
     surrogate: Surrogate
@@ -48,7 +48,7 @@ class Analysis:
     smoothed: Sequence[Gaussian] | None
     levels: Levels
     watch: Watch | None
-    broken: frozenset[tuple[str, int]]
+    broken: frozenset[str]
 
     def __repr__(self) -> str:
         kind = "filtered" if self.smoothed is None else "smoothed"
@@ -140,9 +140,7 @@ class Analysis:
             "noise": dict(zip(names, instruments.tolist(), strict=True)),
             "noise_told": self.levels.told,
             "inflation": self.levels.inflation,
-            "broken": [
-                {"sensor": name, "channel": names[channel]} for name, channel in sorted(self.broken)
-            ],
+            "broken": sorted(self.broken),
             "cautions": self.cautions(),
         } | {f"state_{name}": value for name, value in self.state.to_dict().items()}
 

@@ -52,24 +52,22 @@ def assimilate(
     told = noise_of(surrogate, noise)
     levels = Levels.usual(surrogate, None if told is None else told.numpy())
     _require_room(surrogate, stream, smooth)
+    broken: set[str] = set()
+    if watch:  # first of all: broken sensors would be taken for noise, or for a bad model
+        watching = Watch()
+        _filtered(stream_filter(surrogate, levels, watching, 0, seed), stream)
+        broken = watching.broken
     if estimate:
-        levels = likeliest_levels(surrogate, stream, levels)
-
-    def run(readings: Stream, watching: Watch | None) -> tuple[StreamFilter, list[Step]]:
-        chosen = stream_filter(surrogate, levels, watching, members, seed)
-        return chosen, _filtered(chosen, readings, keep_transitions=smooth)
-
-    watching = Watch() if watch else None
-    filter_, steps = run(stream, watching)
-    broken: set[tuple[str, int]] = set()
+        levels = likeliest_levels(surrogate, stream.without(broken), levels)
     for _ in range(MAX_ROUNDS):
+        watching = Watch(out=broken) if watch else None
+        filter_ = stream_filter(surrogate, levels, watching, members, seed)
+        steps = _filtered(filter_, stream, keep_transitions=smooth)
+        # Before they were found out they had been believed: start again without them.
         found = set() if watching is None else watching.broken - broken
         if not found:
             break
-        # Before they were found out they had been believed: start again without them.
         broken |= found
-        watching = Watch(out=broken)
-        filter_, steps = run(stream, watching)
     later = _smoothed(steps) if smooth else None
     return Analysis(surrogate, filter_, stream, steps, later, levels, watching, frozenset(broken))
 
@@ -89,7 +87,9 @@ def stream_filter(
     )
 
 
-def _filtered(filter_: StreamFilter, stream: Stream, *, keep_transitions: bool) -> list[Step]:
+def _filtered(
+    filter_: StreamFilter, stream: Stream, *, keep_transitions: bool = False
+) -> list[Step]:
     belief: Belief | None = None
     steps = []
     for time, readings in stream.by_time():

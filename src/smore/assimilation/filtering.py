@@ -97,6 +97,12 @@ class StreamFilter:
         self.system = LatentSystem(surrogate, inflation)
         self.decoder_error = DecoderError(surrogate, growth)
         self.watch = watch
+        # A stream may fit better than left-out trajectories did; a sensor that is no worse than
+        # these were is not broken.
+        usual = np.array(surrogate.description.noise_growth)
+        self.tolerance = np.sqrt(np.maximum(1.0, usual / (usual if growth is None else growth)))
+        if surrogate.error.tail is not None:
+            self.tolerance *= surrogate.error.tail.numpy()
         self.members = members
         self.random = np.random.default_rng(seed)
 
@@ -116,7 +122,9 @@ class StreamFilter:
         """The belief once the `readings` of a time are known."""
         rows, values, arriving, white = self._seen(time, readings)
         if belief is None:
-            belief, transition = self._first(time, rows, values, white), None
+            known = self._credible(readings)
+            first = Readings(rows[known], values[known], white[known])
+            belief, transition = self._first(time, first), None
             belief, _ = self._carried(belief, belief.model_time, arriving)
         else:
             model_time = self._model_time(time)
@@ -170,17 +178,20 @@ class StreamFilter:
             return rows, values, Spots.none(places.shape[1]), np.sqrt(white)
         return rows, values, spots, np.sqrt(white)
 
-    def _first(self, time: float, rows: Array, values: Array, white: Array) -> Belief:
+    def _credible(self, readings: Stream) -> NDArray[np.bool_]:
+        """(m,) which readings are not of sensors that are out for good."""
+        out = frozenset() if self.watch is None else self.watch.out
+        return np.array([readings.names[sensor] not in out for sensor in readings.sensors])
+
+    def _first(self, time: float, seen: Readings) -> Belief:
         """Before any readings, under the prior that makes the first ones likeliest."""
-        deviation = np.sqrt(np.square(white) + LEAST_NOISE)
         best: tuple[float, Gaussian] | None = None
         for prior in self.surrogate.priors:
             start = Gaussian(prior.mean.numpy(), prior.factor.numpy())
-            seen = Readings(rows, values, deviation)
             after = update(start, seen)
             whitened = torch.linalg.lstsq(prior.factor, torch.as_tensor(after.root)).solution
             determined = len(start.mean) - float(whitened.square().sum())
-            evidence = expected(start, seen).log_likelihood
+            evidence = expected(start, seen).calm_log_likelihood
             if best is None or evidence > best[0]:
                 best = evidence, self.system.start(prior, determined)
         assert best is not None
@@ -250,7 +261,7 @@ class StreamFilter:
         if self.watch is None or len(seen) > MOST_SPOTS:
             return np.zeros(len(seen)), everything
         covariance = expected(belief.state, seen)
-        return self.watch.judge(covariance, readings)
+        return self.watch.judge(covariance, readings, self.tolerance)
 
 
 def _side_by_side(latent: Transition, matrix: Array, noise: Array) -> Transition:

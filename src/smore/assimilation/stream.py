@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,6 +94,11 @@ class Stream:
             values=self.values[which],
             sensors=self.sensors[which],
         )
+
+    def without(self, names: Collection[str]) -> Stream:
+        """All values but those of some sensors."""
+        out = np.array([name in names for name in self.names], dtype=bool)
+        return self.select(~out[self.sensors])
 
     def joined(self, more: Stream) -> Stream:
         """The values of both, in the order of their times; sensors of one name are one."""

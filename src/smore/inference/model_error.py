@@ -34,6 +34,8 @@ class ModelError:
             None in files of before it was learned.
         reach: (channels,) width of the Gaussian by which it is correlated in space, in decoder
             coordinates; None as above.
+        tail: (channels,) how many times further its rare large values reach than a normal
+            distribution of its variance says, at least 1; None as above.
     """
 
     floor: Tensor
@@ -41,6 +43,7 @@ class ModelError:
     step: StepError | LeadError
     memory: Tensor | None = None
     reach: Tensor | None = None
+    tail: Tensor | None = None
 
     def residual_variance(self, prior_variance: Tensor) -> Tensor:
         """(channels, points) of what the decoder misses, from that of the decoded prior."""

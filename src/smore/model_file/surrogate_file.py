@@ -88,8 +88,8 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
         tensors |= {"error.leads": error.step.leads, "error.variances": error.step.variances}
     else:
         tensors["error.correlation"] = torch.tensor(error.step.correlation, dtype=torch.float64)
-    if error.memory is not None and error.reach is not None:
-        tensors |= {"error.memory": error.memory, "error.reach": error.reach}
+    lasting = {"memory": error.memory, "reach": error.reach, "tail": error.tail}
+    tensors |= {f"error.{name}": each for name, each in lasting.items() if each is not None}
     if mesh is not None:
         tensors |= {
             "mesh.coords": torch.tensor(mesh.coords),
@@ -168,6 +168,7 @@ def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
         step,
         memory=tensors.get("error.memory"),
         reach=tensors.get("error.reach"),
+        tail=tensors.get("error.tail"),
     )
 
 

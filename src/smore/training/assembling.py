@@ -15,12 +15,13 @@ from smore.data import (
     make_blocks,
     seen_points,
 )
-from smore.decoder import Decoder, squared_errors
+from smore.decoder import Basis, Decoder, squared_errors
 from smore.dynamics import departures
 from smore.inference import (
     LatentPrior,
     ModelError,
     code_blocks,
+    field_variance,
     noise_variance,
     normal_equations,
 )
@@ -122,18 +123,20 @@ def _model_error(
     left_out: LeftOutErrors | LeadErrors,
 ) -> ModelError:
     settings = prepared.settings
+    problem, latents = prepared.problem, trained.latents
+    covariance = code_blocks(prior.covariance, latents.shape[1])
     floor, share = fit_residual_model(
-        trained.decoder,
-        prepared.problem.blocks,
-        trained.latents,
-        code_blocks(prior.covariance, trained.latents.shape[1]),
-        settings.chunk_size,
+        trained.decoder, problem.blocks, latents, covariance, settings.chunk_size
     )
-    problem = prepared.problem
-    memory, reach = residual_correlation(
-        trained.decoder, problem.blocks, trained.latents, problem.timeline
+    error = ModelError(floor, share, left_out.step_error(_step(prepared)))
+
+    def variance(bases: Sequence[Basis]) -> Tensor:
+        return error.residual_variance(field_variance(bases, covariance))
+
+    memory, reach, tail = residual_correlation(
+        trained.decoder, problem.blocks, latents, problem.timeline, variance
     )
-    return ModelError(floor, share, left_out.step_error(_step(prepared)), memory, reach)
+    return replace(error, memory=memory, reach=reach, tail=tail)
 
 
 def _priors(prepared: Prepared, latents: Tensor) -> tuple[LatentPrior, ...]:

@@ -6,14 +6,14 @@ at every time, ten readings say hardly more than one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from smore.data import AnyBlock, Block, Timeline
-from smore.decoder import Decoder, scaled_residual
+from smore.decoder import Basis, Decoder, scaled_residual
 from smore.runtime import common_team
 
 # Points and snapshots of a block whose residuals are looked at.
@@ -26,15 +26,20 @@ AT_REACH = 0.6065306597126334
 
 @torch.no_grad()
 def residual_correlation(
-    decoder: Decoder, blocks: Sequence[AnyBlock], latents: Tensor, timeline: Timeline
-) -> tuple[Tensor, Tensor]:
-    """memory and reach (channels,) of what the decoder misses, see `ModelError`.
+    decoder: Decoder,
+    blocks: Sequence[AnyBlock],
+    latents: Tensor,
+    timeline: Timeline,
+    variance: Callable[[Sequence[Basis]], Tensor],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """memory, reach and tail (channels,) of what the decoder misses, see `ModelError`.
 
     Args:
         decoder: fitted.
         blocks: the training data.
         latents: (snapshots, codes, p) their latents.
         timeline: which snapshot follows which.
+        variance: (channels, points) that is expected of it, from the basis of every channel.
     """
     channels = blocks[0].num_channels
     follows = torch.full((len(latents),), -1)
@@ -42,15 +47,21 @@ def residual_correlation(
     follows[timeline.rows[:, :-1][both]] = timeline.rows[:, 1:][both]
     in_time = torch.zeros(channels, 2, dtype=torch.float64)
     in_space = torch.zeros(channels, len(EDGES) + 1, 2, dtype=torch.float64)
+    fourth = torch.zeros(channels, 2, dtype=torch.float64)
     for block in blocks:
-        chosen = torch.as_tensor(_some(block.num_points, MOST_POINTS))
-        residual, coords = _residuals(decoder, block.at(chosen), latents)
-        # (points, snapshots, channels)
+        some = block.at(torch.as_tensor(_some(block.num_points, MOST_POINTS)))
+        residual, coords = _residuals(decoder, some, latents)  # (points, snapshots, channels)
+        expected = variance(decoder.channel_bases(some.coords, channels)).T[:, None]
+        known = (residual != 0).sum((0, 1)).double()
+        powers = (residual.square() / expected.clamp(min=1e-300)).square().sum((0, 1))
+        fourth += torch.stack([powers, known], dim=1)
         in_time += _products_in_time(residual, block.snapshots.cpu(), follows)
         in_space += _products_in_space(residual, coords)
-    common_team(blocks).add_up(in_time, in_space)
+    common_team(blocks).add_up(in_time, in_space, fourth)
     memory = (in_time[:, 0] / in_time[:, 1].clamp(min=1e-300)).clamp(0, 1)
-    return memory, torch.stack([_reach(each) for each in in_space])
+    # Of normal errors the mean fourth power is 3.
+    tail = (fourth[:, 0] / (3 * fourth[:, 1]).clamp(min=1)).pow(0.25).clamp(min=1)
+    return memory, torch.stack([_reach(each) for each in in_space]), tail
 
 
 def _some(count: int, most: int) -> np.ndarray:
