@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from filterpy.kalman import KalmanFilter
 
+from oracles.textbook_kalman import kalman_filter, rts_smoother
 from smore.assimilation.batch import solve_window
 from smore.assimilation.kalman import (
     Gaussian,
@@ -23,7 +24,6 @@ from smore.assimilation.kalman import (
     update,
 )
 from smore.assimilation.smoothing import smoothed
-from oracles.textbook_kalman import kalman_filter, rts_smoother
 
 NUM_SYSTEMS, EXACT = 200, 1e-9
 
@@ -117,7 +117,9 @@ def test_filter_and_smoother_are_those_of_filterpy(seed):
     for number, readings in enumerate(system.readings):
         if number:
             step = system.transitions[number - 1]
-            F = np.block([[step.matrix, step.shift[:, None]], [np.zeros((1, dim)), np.ones((1, 1))]])
+            F = np.block(
+                [[step.matrix, step.shift[:, None]], [np.zeros((1, dim)), np.ones((1, 1))]]
+            )
             Q = np.zeros((dim + 1, dim + 1))
             Q[:dim, :dim] = step.noise @ step.noise.T
             theirs.predict(F=F, Q=Q)

@@ -27,7 +27,9 @@ def stream_cautions(analysis: Analysis) -> list[str]:
     names = [channel.name for channel in surrogate.description.channels]
     found = [
         *broken_sensors(analysis.watch, names),
-        *beyond_training(surrogate, [analysis.filter.latent(s.belief).mean for s in analysis.steps]),
+        *beyond_training(
+            surrogate, [analysis.filter.latent(s.belief).mean for s in analysis.steps]
+        ),
         *_levels(analysis),
         *cautions(analysis.state, names),
     ]
@@ -77,8 +79,8 @@ def _levels(analysis: Analysis) -> list[str]:
         return []
     return [
         "the dynamics do not follow this stream: their errors had to be taken "
-        f"{analysis.levels.inflation**0.5:.2g} times as large as on trajectories that were left out "
-        "of training; forecasts from here are less certain than usual"
+        f"{analysis.levels.inflation**0.5:.2g} times as large as on trajectories that were left "
+        "out of training; forecasts from here are less certain than usual"
     ]
 
 

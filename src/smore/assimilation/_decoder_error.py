@@ -1,9 +1,10 @@
 """What the decoder misses where sensors are, as part of the state.
 
-At a sensor the decoder misses much the same today as yesterday, and much the same as at the sensor next to
-it. Each spot (a sensor and a channel) has an entry d of its own in the state: a first-order process in time,
-with a Gaussian correlation in space. A sensor that moves takes along what is still correlated.
-Where values are very many they are not followed one by one; their noise counts for more instead.
+At a sensor the decoder misses much the same today as yesterday, and much the same as at the sensor
+next to it. Each spot (a sensor and a channel) has an entry d of its own in the state: a first-order
+process in time, with a Gaussian correlation in space. A sensor that moves takes along what is still
+correlated. Where values are very many they are not followed one by one; their noise counts for more
+instead.
 """
 
 from __future__ import annotations
@@ -55,13 +56,11 @@ class Spots:
 
     def find(self, sensors: NDArray[np.intp], channels: NDArray[np.intp]) -> NDArray[np.intp]:
         """(m,) positions of sensors and channels, -1 of those that are not there."""
-        known = {
-            pair: at for at, pair in enumerate(zip(self.sensors, self.channels, strict=True))
-        }
+        known = {pair: at for at, pair in enumerate(zip(self.sensors, self.channels, strict=True))}
         pairs = zip(sensors, channels, strict=True)
         return np.array([known.get(pair, -1) for pair in pairs], dtype=np.intp)
 
-    def select(self, which: NDArray) -> Spots:
+    def select(self, which: NDArray | slice) -> Spots:
         """Some of them."""
         return Spots(
             self.sensors[which],
@@ -171,7 +170,7 @@ class DecoderError:
         crossed = self.covariance(new, known)
         weights = np.zeros_like(crossed)
         if len(known):
-            weights = np.linalg.solve(self.own(known), crossed.T).T
+            weights[:] = np.linalg.solve(self.own(known), crossed.T).T
         rest = _root(self.own(new) - weights @ crossed.T)
         matrix = np.concatenate([matrix, weights @ matrix])
         noise = np.block(
@@ -185,7 +184,7 @@ class DecoderError:
     def uncounted(self, arriving: Spots) -> Array:
         """(m,) deviations that make white noise of many values worth as much as they are.
 
-        Values that neighbours repeat count once together, and so do those that the next times repeat.
+        Values that neighbours repeat count once together, and so do those that later times repeat.
         """
         total = np.zeros(len(arriving))
         for start in range(0, len(arriving), 512):

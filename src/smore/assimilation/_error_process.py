@@ -2,10 +2,12 @@
 
 The error of a model is no white noise, so it goes into the state. Two kinds have been learned:
 
-- of trajectories, a first-order process η that moves with the flow (see `smore.dynamics.covariance`):
+- of trajectories, a first-order process η that moves with the flow (see
+  `smore.dynamics.covariance`):
       α' = A α + ℓ η,   η' = φ^ℓ A η + √(1 - φ^2ℓ) w;
-- of one record, only the size v of errors by lead, in one pattern P. It is split into what random steps of
-  the dynamics explain and a departure b that forgets, whose sum grows as v does while nothing is observed:
+- of one record, only the size v of errors by lead, in one pattern P. It is split into what random
+  steps of the dynamics explain and a departure b that forgets, whose sum grows as v does while
+  nothing is observed:
       α = s + b,   s' = A s + √ℓ w₁,   b' = ρ^ℓ b + √(1 - ρ^2ℓ) w₂.
 
 ℓ is the length of a step, in steps of the training data.
@@ -60,7 +62,7 @@ class ErrorProcess(ABC):
 
     @abstractmethod
     def step(self, moving: Array, length: float) -> tuple[Array, Array]:
-        """Matrix (size, size) and root of the noise of a step, from the derivative A of the flow."""
+        """Matrix (size, size) and noise root of a step, from the derivative A of its flow."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""A trained surrogate as a system that a filter can run: how its state moves, and what sensors see."""
+"""A surrogate as a system that a filter can run: how its state moves, and what sensors see."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class LatentSystem:
         return Transition(matrix, shift, noise)
 
     def advanced(self, states: Array, start: float, stop: float) -> Array:
-        """States (n, size) moved on by the dynamics themselves, with their errors but no new noise."""
+        """States (n, size) moved on by the dynamics themselves, without new noise."""
         dim, time = self.process.dim, start
         for length in self._lengths(stop - start):
             share = length / self.surrogate.description.step
@@ -101,7 +101,7 @@ class LatentSystem:
         return states
 
     def rows(self, places: Array, channels: NDArray[np.intp]) -> tuple[Array, Array]:
-        """What values at decoder coordinates (m, d) of channels (m,) are: H (m, r) α + offset (m,)."""
+        """H (m, r) and offset (m,) of values H α + offset at decoder coordinates (m, d)."""
         key = places.tobytes() + channels.tobytes()
         if key not in self._rows:
             _bounded(self._rows)

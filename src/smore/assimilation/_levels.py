@@ -1,9 +1,10 @@
-"""How noisy the instruments are, and how wrong the model, as the stream itself tells it: by likelihood.
+"""How noisy instruments are, and how wrong the model, as the stream itself tells it.
 
-The likelihood of a stream is the product of the densities of its innovations. Three numbers are looked for, one
-after the other, on the first times of the stream: the noise of the instruments (unless told), how much more the
-decoder misses than of the training data (between that and what it missed of left-out trajectories), and by how
-much errors of the dynamics are larger than on left-out data.
+The likelihood of a stream is the product of the densities of its innovations. Three numbers are
+looked for, one after the other, on the first times of the stream: the noise of the instruments
+(unless told), how much more the decoder misses than of the training data (between that and what it
+missed of left-out trajectories), and by how much errors of the dynamics are larger than on left-out
+data.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from smore.surrogate import Surrogate
 
 # Times and values of each that are looked at.
 MOST_TIMES, MOST_VALUES = 8, 120
-# What is tried: instruments as shares of each channel's deviation, exponents of the growth, factors.
+# What is tried: instruments as shares of each channel's deviation, exponents of growth, factors.
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 FINER = (0.56, 0.75, 1.33, 1.78)
 EXPONENTS = (1.0, 0.75, 0.5, 0.25, 0.0)
@@ -57,8 +58,17 @@ class Levels:
         )
 
 
-def likeliest_levels(surrogate: Surrogate, stream: Stream, levels: Levels) -> Levels:
-    """Levels under which the first readings of a stream are likeliest."""
+def likeliest_levels(
+    surrogate: Surrogate, stream: Stream, levels: Levels, *, noise_only: bool = False
+) -> Levels:
+    """Levels under which the first readings of a stream are likeliest; a few wild ones do not count.
+
+    Args:
+        surrogate: the model.
+        stream: the observations.
+        levels: to start from.
+        noise_only: whether only instruments are looked at.
+    """
     window = _window(stream)
     best = _log_likelihood(surrogate, window, levels)
     full = np.array(surrogate.description.noise_growth)
@@ -80,6 +90,8 @@ def likeliest_levels(surrogate: Surrogate, stream: Stream, levels: Levels) -> Le
             found = levels.instruments
             for factor in FINER:
                 better(replace(levels, instruments=np.square(factor) * found))
+    if noise_only:
+        return levels
     for exponent in EXPONENTS[1:]:
         if not better(replace(levels, growth=full**exponent)):
             break

@@ -1,9 +1,10 @@
 """Which sensors to believe: every reading is compared with what all others and the past say.
 
-With innovations ν ~ N(0, S), z_i = (S⁻¹ν)_i / √(S⁻¹)_ii is the deviation of reading i from its prediction by
-all the others, and N(0, 1) if sensor and model are right. The worst one is taken out first and the others
-judged again without it, since a broken sensor makes its neighbours look wrong. A sensor that is off again and
-again is taken out as a whole, watched on, and taken back in when it has been right for a while.
+With innovations ν ~ N(0, S), z_i = (S⁻¹ν)_i / √(S⁻¹)_ii is the deviation of reading i from its
+prediction by all the others, and N(0, 1) if sensor and model are right. The worst one is taken out
+first and the others judged again without it, since a broken sensor makes its neighbours look wrong.
+A sensor that is off again and again is taken out as a whole, watched on, and taken back in when it
+has been right for a while.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Watch:
     @property
     def now_out(self) -> set[str]:
         """Names of sensors that are not believed now."""
-        return self.out | {name for (name, _), record in self.records.items() if record.out}
+        return {name for (name, _), record in self.records.items() if record.out} | self.out
 
     def record(self, name: str, channel: int) -> SensorRecord:
         """That of a sensor and channel."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from smore.assimilation._cautions import stream_cautions
 from smore.assimilation._latents import latent_state, latents_of
@@ -23,7 +23,7 @@ from smore.assimilation.stream import Stream
 from smore.data import Mesh
 from smore.errors import DataError
 from smore.inference import LatentState
-from smore.surrogate import Surrogate, fields_dataset
+from smore.surrogate import Surrogate, fields_dataset, instants_of, mesh_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,15 +90,26 @@ class Analysis:
             )
         return [self._belief(float(time)) for time in times]
 
-    def fields(self, times: NDArray[np.float64], mesh: Mesh) -> xr.Dataset:
-        """Fields and standard deviations at `times` on a mesh, see `SMORE.forecast`."""
-        latents, covariances = latents_of(self.filter, self.beliefs(times))
+    def fields(
+        self, times: ArrayLike | None = None, points: Mesh | ArrayLike | None = None
+    ) -> xr.Dataset:
+        """Fields and standard deviations, as `SMORE.forecast` returns them.
+
+        Args:
+            times: when, none before the stream begins; by default the times of the stream. Those
+                after its end are forecasts.
+            points: where, a mesh or coordinates (points, dim); by default the training mesh.
+        """
+        clock = self.surrogate.description.clock
+        instants = self.times if times is None else instants_of(clock, times)
+        mesh = mesh_of(self.surrogate, points)
+        latents, covariances = latents_of(self.filter, self.beliefs(instants))
         growth = torch.as_tensor(self.levels.growth)
-        return fields_dataset(self.surrogate, latents, covariances, times, [mesh], growth)
+        return fields_dataset(self.surrogate, latents, covariances, instants, [mesh], growth)
 
     @cached_property
     def innovations(self) -> xr.Dataset:
-        """Every reading: sensor, channel, time, its deviation from all others, whether it was taken.
+        """Every reading: sensor, channel, time, deviation from all others, whether it was taken.
 
         `deviation` is N(0, 1) where sensor and model are right; 0 where sensors were not watched.
         """

@@ -1,9 +1,10 @@
-"""From a whole stream to an analysis: the filter forwards, and if asked for the smoother backwards."""
+"""From a whole stream to an analysis: the filter forwards, the smoother backwards."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from smore.assimilation._latent_system import LatentSystem
 from smore.assimilation._levels import Levels, likeliest_levels
 from smore.assimilation._watching import Watch
 from smore.assimilation.analysis import Analysis
@@ -19,6 +20,8 @@ from smore.surrogate import Noise, Surrogate, noise_of
 MOST_BYTES = 4 * 2**30
 # Rounds in which sensors are found broken; the first ones may have hidden others.
 MAX_ROUNDS = 3
+# If more sensors than this share contradict the others, it is not sensors that are broken.
+MOST_BROKEN = 0.34
 
 
 def assimilate(
@@ -54,18 +57,19 @@ def assimilate(
     _require_room(surrogate, stream, smooth)
     broken: set[str] = set()
     if watch:  # first of all: broken sensors would be taken for noise, or for a bad model
-        watching = Watch()
-        _filtered(stream_filter(surrogate, levels, watching, 0, seed), stream)
-        broken = watching.broken
+        rough = levels
+        if estimate and not levels.told:
+            rough = likeliest_levels(surrogate, stream, levels, noise_only=True)
+        broken = _contradicting(surrogate, stream, rough)
     if estimate:
         levels = likeliest_levels(surrogate, stream.without(broken), levels)
     for _ in range(MAX_ROUNDS):
         watching = Watch(out=broken) if watch else None
-        filter_ = stream_filter(surrogate, levels, watching, members, seed)
+        filter_ = stream_filter(surrogate, levels, watching, members=members, seed=seed)
         steps = _filtered(filter_, stream, keep_transitions=smooth)
         # Before they were found out they had been believed: start again without them.
         found = set() if watching is None else watching.broken - broken
-        if not found:
+        if not found or len(broken | found) > MOST_BROKEN * len(stream.names):
             break
         broken |= found
     later = _smoothed(steps) if smooth else None
@@ -73,7 +77,13 @@ def assimilate(
 
 
 def stream_filter(
-    surrogate: Surrogate, levels: Levels, watch: Watch | None, members: int, seed: int
+    surrogate: Surrogate,
+    levels: Levels,
+    watch: Watch | None,
+    *,
+    members: int = 0,
+    seed: int = 0,
+    system: LatentSystem | None = None,
 ) -> StreamFilter:
     """The filter with these sizes of errors."""
     return StreamFilter(
@@ -84,7 +94,16 @@ def stream_filter(
         watch=watch,
         members=members,
         seed=seed,
+        system=system,
     )
+
+
+def _contradicting(surrogate: Surrogate, stream: Stream, levels: Levels) -> set[str]:
+    """Sensors that contradict the others; none where these are most: then the model is wrong."""
+    watch = Watch()
+    _filtered(stream_filter(surrogate, levels, watch), stream)
+    heard = np.unique(stream.sensors)
+    return watch.broken if len(watch.broken) <= MOST_BROKEN * len(heard) else set()
 
 
 def _filtered(
@@ -126,7 +145,7 @@ def _require_room(surrogate: Surrogate, stream: Stream, smooth: bool) -> None:
     needed = 8 * times * size**2 * (4 if smooth else 1)
     if needed > MOST_BYTES:
         raise DataError(
-            f"an analysis of {times:,} times would keep {needed / 2**30:.3g} GiB of states, at most "
-            f"{MOST_BYTES / 2**30:.0f} GiB are kept; take a part of the stream, or follow it with "
+            f"an analysis of {times:,} times would keep {needed / 2**30:.3g} GiB of states, more "
+            f"than {MOST_BYTES / 2**30:.0f} GiB; take a part of the stream, or follow it with "
             "track, which keeps the last state only"
         )

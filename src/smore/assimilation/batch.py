@@ -3,7 +3,8 @@
 Unknown are the first state and the noise of every transition, in units of their deviations; what
 minimises their squared size and that of the misfit is the mean of the posterior. For linear systems
 it is what filter and smoother find step by step, for others the limit of solving it again about the
-path it found (Gauss-Newton). It costs the cube of states times steps: it is here to check the others.
+path it found (Gauss-Newton). It costs the cube of states times steps: it is here to check the
+others.
 """
 
 from __future__ import annotations
@@ -45,8 +46,7 @@ def solve_window(
     unknown = np.linalg.solve(triangle, orthogonal.T @ np.concatenate(right))
     root = np.linalg.inv(triangle)
     return [
-        Gaussian(mean + each @ unknown, each @ root)
-        for each, mean in zip(maps, means, strict=True)
+        Gaussian(mean + each @ unknown, each @ root) for each, mean in zip(maps, means, strict=True)
     ]
 
 
@@ -70,7 +70,9 @@ def solve_curved_window(
     for _ in range(MAX_ROUNDS):
         steps = [about(index, state) for index, state in enumerate(path[:-1])]
         found = solve_window(first, steps, readings)
-        moved = max(float(np.abs(new.mean - old).max()) for new, old in zip(found, path, strict=True))
+        moved = max(
+            float(np.abs(new.mean - old).max()) for new, old in zip(found, path, strict=True)
+        )
         size = max(float(np.abs(new.mean).max()) for new in found)
         path = [state.mean for state in found]
         if moved <= STILL * size:

@@ -1,7 +1,8 @@
 """The ensemble transform Kalman filter: states as samples, for dynamics that bend them.
 
-Members are moved by the dynamics themselves and updated together: with anomalies S = (x_i - mean) / √(N - 1)
-and Z = σ⁻¹ H S the new ones are S (I + ZᵀZ)^(-1/2), the symmetric root, which keeps their mean.
+Members are moved by the dynamics themselves and updated together: with anomalies S = (x_i - mean) /
+√(N - 1) and Z = σ⁻¹ H S the new ones are S (I + ZᵀZ)^(-1/2), the symmetric root, which keeps their
+mean.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One step of the filter: from what is known at one time, and the readings of the next, to that time."""
+"""One step of the filter: from what is known at one time to the next, and its readings."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ class StreamFilter:
         watch: judges sensors; None to believe all of them.
         members: of an ensemble; 0 for the linearised filter, which is exact for linear dynamics.
         seed: of the ensemble.
+        system: that of the surrogate with this inflation, if it is known.
     """
 
     def __init__(
@@ -91,10 +92,12 @@ class StreamFilter:
         watch: Watch | None = None,
         members: int = 0,
         seed: int = 0,
+        system: LatentSystem | None = None,
     ) -> None:
         self.surrogate = surrogate
         self.instruments = instruments
-        self.system = LatentSystem(surrogate, inflation)
+        self.inflation = inflation
+        self.system = system or LatentSystem(surrogate, inflation)
         self.decoder_error = DecoderError(surrogate, growth)
         self.watch = watch
         # A stream may fit better than left-out trajectories did; a sensor that is no worse than

@@ -102,9 +102,10 @@ class Innovation:
 
     @property
     def calm_log_likelihood(self) -> float:
-        """The same, up to a constant, of tails like e^-|x|: a few wild readings do not decide."""
+        """The same, up to a constant, with heavy tails: a few wild readings do not decide."""
         squared = np.square(self.whitened)
-        calm = np.where(squared > WILD**2, 2 * WILD * np.sqrt(squared) - WILD**2, squared)  # Huber
+        excess = np.maximum(squared / WILD**2, 1.0)
+        calm = np.minimum(squared, WILD**2) + WILD**2 * np.log(excess)  # as Student's t has it
         return float(-0.5 * calm.sum() - np.log(np.abs(np.diagonal(self.root))).sum())
 
     @property
@@ -167,7 +168,8 @@ def compressed(*roots: Array) -> Array:
 
 def _triangle(matrix: Array) -> Array:
     """R (n, n) of a QR factorisation of a matrix (any, n), with rows of zeros where it is short."""
-    triangle = scipy.linalg.qr(matrix, mode="r", overwrite_a=True, check_finite=False)[0]
+    found = scipy.linalg.qr(matrix, mode="r", overwrite_a=True, check_finite=False)[0]
+    triangle = np.asarray(found, dtype=np.float64)
     size = matrix.shape[1]
     if len(triangle) < size:
         return np.concatenate([triangle, np.zeros((size - len(triangle), size))])

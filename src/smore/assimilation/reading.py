@@ -40,22 +40,18 @@ def read_stream(data: Observations, surrogate: Surrogate) -> Stream:
     if isinstance(data, Trajectories):
         return Stream.of(*_rows(surrogate.aligned(data)), surrogate)
     description = surrogate.description
-    known = {
-        "space": description.space,
-        "channels": description.channels,
-        "clock": description.clock,
-    }
+    known = (description.space, description.channels, description.clock)
     if isinstance(data, xr.Dataset):
-        return Stream.of(*read_stream_dataset(data, **known), surrogate)
+        return Stream.of(*read_stream_dataset(data, *known), surrogate)
     if not isinstance(data, str | os.PathLike):
         raise DataError(
             "expected a stream as a file name, an xarray Dataset, Trajectories or a Stream, got "
             f"{type(data).__name__}"
         )
     if Path(data).suffix == CSV_SUFFIX:
-        return Stream.of(*read_stream_table(data, **known), surrogate)
+        return Stream.of(*read_stream_table(data, *known), surrogate)
     with open_dataset(data) as dataset:
-        return Stream.of(*read_stream_dataset(dataset, **known), surrogate)
+        return Stream.of(*read_stream_dataset(dataset, *known), surrogate)
 
 
 def _rows(observations: Trajectories) -> StreamTable:

@@ -21,9 +21,7 @@ from smore.assimilation.kalman import Array, Gaussian, Transition, compressed
 RANK_TOLERANCE = 1e-12
 
 
-def smoothed(
-    filtered: Sequence[Gaussian], transitions: Sequence[Transition]
-) -> Iterator[Gaussian]:
+def smoothed(filtered: Sequence[Gaussian], transitions: Sequence[Transition]) -> Iterator[Gaussian]:
     """States given all readings, the last one first.
 
     Args:

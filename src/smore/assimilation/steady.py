@@ -4,8 +4,8 @@ The covariance before an update tends to the solution of a Riccati equation,
 
     P = F P Fᵀ + Q - F P Hᵀ (H P Hᵀ + R)⁻¹ H P Fᵀ,
 
-and the filter to x ← (F - F K H) x + F K y + c. What later proofs need are values here: the gain K, the
-closed-loop matrix F (I - K H) whose powers errors follow, and the noise that drives them.
+and the filter to x ← (F - F K H) x + F K y + c. What later proofs need are values here: the gain K,
+the closed-loop matrix F (I - K H) whose powers errors follow, and the noise that drives them.
 """
 
 from __future__ import annotations
@@ -54,13 +54,11 @@ class SteadyFilter:
     @property
     def closed_loop(self) -> Array:
         """F (I - K H): an error of one prediction becomes that of the next."""
-        return self.transition.matrix @ (
-            np.eye(len(self.gain)) - self.gain @ self.readings.matrix
-        )
+        return self.transition.matrix @ (np.eye(len(self.gain)) - self.gain @ self.readings.matrix)
 
     @property
     def noise(self) -> Array:
-        """Root (n, any) of what one step adds to the error: that of the dynamics and of readings."""
+        """Root (n, any) of what one step adds to the error: noise of dynamics and of readings."""
         entering = self.transition.matrix @ self.gain * self.readings.deviation
         return np.concatenate([self.transition.noise, entering], axis=1)
 

@@ -1,4 +1,4 @@
-"""Observations as they come: one value after the other, each with its time, place, channel and sensor."""
+"""Observations as they come: values, each with its time, place, channel and sensor."""
 
 from __future__ import annotations
 
@@ -68,12 +68,28 @@ class Stream:
         number = {name: at for at, name in enumerate(names)}
         which = np.array([number[label] for label in labels], dtype=np.intp)
         found = cls(
-            times[row], coords[row], channel.astype(np.intp), values[row, channel], which[row], names
+            times[row],
+            coords[row],
+            channel.astype(np.intp),
+            values[row, channel],
+            which[row],
+            names,
         )
         _require_usable(found, description.channels, description.clock)
         _require_inside(found, surrogate)
-        order = np.lexsort((found.channels, found.sensors, found.times))
-        return _without_repeats(found.select(order), description.channels, description.clock)
+        return found.select(found._order()).once(surrogate)
+
+    def once(self, surrogate: Surrogate) -> Stream:
+        """Every value once, of a stream in order.
+
+        Raises:
+            DataError: values that contradict each other.
+        """
+        description = surrogate.description
+        return _without_repeats(self, description.channels, description.clock)
+
+    def _order(self) -> NDArray[np.intp]:
+        return np.lexsort((self.channels, self.sensors, self.times))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -84,7 +100,7 @@ class Stream:
             f"{len(np.unique(self.times)):,} times>"
         )
 
-    def select(self, which: NDArray) -> Stream:
+    def select(self, which: NDArray | slice) -> Stream:
         """Some of the values."""
         return replace(
             self,
@@ -115,12 +131,12 @@ class Stream:
             names,
             self.repeated + more.repeated,
         )
-        return both.select(np.lexsort((both.channels, both.sensors, both.times)))
+        return both.select(both._order())
 
     def by_time(self) -> Iterator[tuple[float, Stream]]:
         """The values of every time, one time after the other."""
-        starts = np.flatnonzero(np.append(True, np.diff(self.times) > 0)) if len(self) else []
-        for start, stop in zip(starts, [*starts[1:], len(self)], strict=True):
+        changes = np.flatnonzero(np.diff(self.times, prepend=-np.inf) > 0).tolist()
+        for start, stop in zip(changes, [*changes[1:], len(self)], strict=False):
             yield float(self.times[start]), self.select(slice(start, stop))
 
 
@@ -167,7 +183,7 @@ def _require_inside(stream: Stream, surrogate: Surrogate) -> None:
 def _without_repeats(stream: Stream, channels: Sequence[Channel], clock: Clock) -> Stream:
     """`stream`, in order, with every value once."""
     keys = np.column_stack([stream.times, stream.sensors, stream.channels])
-    again = np.append(False, (keys[1:] == keys[:-1]).all(axis=1))
+    again = np.append(False, (keys[1:] == keys[:-1]).all(axis=1))[: len(keys)]
     differs = np.flatnonzero(again[1:] & (stream.values[1:] != stream.values[:-1]))
     if len(differs):
         at = differs[0] + 1
@@ -176,7 +192,7 @@ def _without_repeats(stream: Stream, channels: Sequence[Channel], clock: Clock) 
             f"got {stream.values[at - 1]} and {stream.values[at]} at {told(stream, at, clock)}; "
             "average repeated measurements, or tell sensors apart by names"
         )
-    return replace(stream.select(~again), repeated=int(again.sum()))
+    return replace(stream.select(~again), repeated=stream.repeated + int(again.sum()))
 
 
 def told(stream: Stream, at: int, clock: Clock) -> str:

@@ -1,6 +1,7 @@
 """What was learned, as a value; inferring, decoding and forecasting with it."""
 
 from smore.surrogate.advancing import advance, advance_uncertain, iterate
+from smore.surrogate.asking import instants_of, mesh_of
 from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
 from smore.surrogate.description import Description, MeshLayout, TrainingRecord
 from smore.surrogate.forecasting import fields_dataset, forecast_dataset
@@ -29,6 +30,8 @@ __all__ = [
     "forecast_dataset",
     "infer",
     "inferred",
+    "instants_of",
     "iterate",
+    "mesh_of",
     "noise_of",
 ]

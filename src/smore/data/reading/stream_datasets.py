@@ -1,7 +1,8 @@
-"""A stream of observations from a dataset: CF points, time series, trajectories, or fields with gaps.
+"""A stream from a dataset: CF points, time series, trajectories, or fields with gaps.
 
-Whatever the layout, every value of a channel has a time, a place and a sensor, found by broadcasting the
-variables that hold these to its dimensions. Ragged arrays (CF chapter 9) are spread out first.
+Whatever the layout, every value of a channel has a time, a place and a sensor, found by
+broadcasting the variables that hold these to its dimensions. Ragged arrays (CF chapter 9) are
+spread out first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _ROLES = ("timeseries_id", "trajectory_id", "profile_id")
 
 
 def read_stream_dataset(
-    dataset: xr.Dataset, *, space: Space, channels: tuple[Channel, ...], clock: Clock
+    dataset: xr.Dataset, space: Space, channels: tuple[Channel, ...], clock: Clock
 ) -> StreamTable:
     """A stream from a dataset with channels over any dimensions.
 
@@ -90,7 +91,8 @@ def _found(dataset: xr.Dataset, names: tuple[str, ...], standard: str, what: str
 
 def _place(dataset: xr.Dataset, space: Space, axis: int) -> xr.DataArray:
     name = space.names[axis]
-    names, standard = (name.casefold(),), name
+    names: tuple[str, ...] = (name.casefold(),)
+    standard = name
     if space.geometry == "sphere":
         standard = SPHERE_NAMES[axis]
         names = (name.casefold(), *ANGLE_NAMES[standard])
@@ -110,10 +112,10 @@ def _sensor(dataset: xr.Dataset) -> xr.DataArray | None:
 
 def _spread(dataset: xr.Dataset) -> xr.Dataset:
     """`dataset` with the instance of every observation written out, if it is a ragged array."""
-    for name in dataset.variables:
+    for name in map(str, dataset.variables):
         variable = dataset[name]
         if "sample_dimension" in variable.attrs:  # contiguous: how many observations in a row
-            (instance,) = variable.dims
+            (instance,) = map(str, variable.dims)
             sample = str(variable.attrs["sample_dimension"])
             counts = np.nan_to_num(variable.values).astype(int)
             if counts.sum() != dataset.sizes.get(sample, -1):
@@ -123,8 +125,8 @@ def _spread(dataset: xr.Dataset) -> xr.Dataset:
                 )
             index = np.repeat(np.arange(len(counts)), counts)
         elif "instance_dimension" in variable.attrs:  # indexed: which instance each belongs to
-            (sample,) = variable.dims
-            instance = variable.attrs["instance_dimension"]
+            (sample,) = map(str, variable.dims)
+            instance = str(variable.attrs["instance_dimension"])
             index = variable.values.astype(int)
         else:
             continue

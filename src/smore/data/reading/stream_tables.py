@@ -48,7 +48,7 @@ class StreamTable(NamedTuple):
 
 
 def read_stream_table(
-    path: str | PathLike[str], *, space: Space, channels: tuple[Channel, ...], clock: Clock
+    path: str | PathLike[str], space: Space, channels: tuple[Channel, ...], clock: Clock
 ) -> StreamTable:
     """A stream from a CSV file; columns, cells and dates as `read_observations` has them.
 
@@ -63,7 +63,9 @@ def read_stream_table(
     present = [name for name in names if name in positions]
     where = f"{path}, line {header.number}"
     if TIME not in positions:
-        raise DataError(f"{where}: expected a column '{TIME}', got {', '.join(header.cells)}; add it")
+        raise DataError(
+            f"{where}: expected a column '{TIME}', got {', '.join(header.cells)}; add it"
+        )
     if not present:
         raise DataError(
             f"{where}: expected a column for at least one of the channels {', '.join(names)}, "

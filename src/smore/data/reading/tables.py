@@ -160,19 +160,19 @@ def _find_columns(header: Line, path: Path, space: Space, channels: list[str]) -
     where, titles = f"{path}, line {header.number}", header.cells
     positions: dict[str, int] = {}
     for position, title in enumerate(titles):
-        meaning = meaning(title, space, channels)
-        if meaning is None:
+        found = meaning(title, space, channels)
+        if found is None:
             raise DataError(
                 f"{where}: unknown column '{title}'; expected the coordinates "
                 f"{', '.join(space.names)}, any of the channels {', '.join(channels)}, and if need "
                 f"be {TIME} and {SEQUENCE}; rename or remove the column"
             )
-        if meaning in positions:
+        if found in positions:
             raise DataError(
-                f"{where}: expected one column for '{meaning}', got "
-                f"'{titles[positions[meaning]]}' and '{title}'; remove one of them"
+                f"{where}: expected one column for '{found}', got "
+                f"'{titles[positions[found]]}' and '{title}'; remove one of them"
             )
-        positions[meaning] = position
+        positions[found] = position
     require_coordinates(positions, header, path, space)
     present = [name for name in channels if name in positions]
     if not present:
@@ -189,9 +189,7 @@ def _find_columns(header: Line, path: Path, space: Space, channels: list[str]) -
     )
 
 
-def require_coordinates(
-    positions: dict[str, int], header: Line, path: Path, space: Space
-) -> None:
+def require_coordinates(positions: dict[str, int], header: Line, path: Path, space: Space) -> None:
     for name in space.names:
         if name not in positions:
             raise DataError(

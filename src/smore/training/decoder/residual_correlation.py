@@ -1,7 +1,7 @@
 """How what a decoder misses goes on in time and in space.
 
-One snapshot does not care. A sensor that is read ten times does: if the decoder misses the same there
-at every time, ten readings say hardly more than one.
+One snapshot does not care. A sensor that is read ten times does: if the decoder misses the same
+there at every time, ten readings say hardly more than one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from smore.runtime import common_team
 
 # Points and snapshots of a block whose residuals are looked at.
 MOST_POINTS, MOST_SNAPSHOTS = 512, 1024
-# Edges of the bins of distances, in decoder coordinates (a box has sides of 0.5, a sphere radius 1).
+# Edges of bins of distances, in decoder coordinates (a box has sides of 0.5, a sphere radius 1).
 EDGES = torch.logspace(-3, 0, 31, dtype=torch.float64)
 # A Gaussian of width ℓ has fallen to this at distance ℓ.
 AT_REACH = 0.6065306597126334
