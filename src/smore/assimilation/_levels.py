@@ -61,7 +61,7 @@ class Levels:
 def likeliest_levels(
     surrogate: Surrogate, stream: Stream, levels: Levels, *, noise_only: bool = False
 ) -> Levels:
-    """Levels under which the first readings of a stream are likeliest; a few wild ones do not count.
+    """Levels under which the first readings are likeliest; a few wild ones do not count.
 
     Args:
         surrogate: the model.

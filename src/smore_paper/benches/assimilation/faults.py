@@ -131,7 +131,7 @@ def _broken(
 
 
 def _error(analysis: Analysis, sequence: Sequence) -> float:
-    """Mean square, each channel over its variance, at the end of the stream and five steps after."""
+    """Mean square, each channel over its variance, at the end of the stream and after it."""
     error, _ = errors(analysis, sequence, slice(HISTORY - 1, HISTORY + 5))
     variance = np.array(analysis.surrogate.description.training_variance)
     return float((np.square(error) / variance[:, None]).mean())
