@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from smore.assimilation._filtering import StreamFilter
 from smore.assimilation.assimilating import assimilate
 from smore.assimilation.batch import solve_window
-from smore.assimilation.filtering import StreamFilter
 from smore.assimilation.kalman import Gaussian, Readings
 from smore.assimilation.stream import Stream
 from smore.errors import SettingsError, UnobservedWarning

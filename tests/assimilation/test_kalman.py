@@ -13,6 +13,7 @@ import pytest
 from filterpy.kalman import KalmanFilter
 
 from oracles.textbook_kalman import kalman_filter, rts_smoother
+from smore.assimilation._smoothing import smoothed
 from smore.assimilation.batch import solve_window
 from smore.assimilation.kalman import (
     Gaussian,
@@ -23,7 +24,6 @@ from smore.assimilation.kalman import (
     predict,
     update,
 )
-from smore.assimilation.smoothing import smoothed
 
 NUM_SYSTEMS, EXACT = 200, 1e-9
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from smore.assimilation._ensemble import Ensemble
 from smore.assimilation.batch import solve_curved_window
-from smore.assimilation.ensemble import Ensemble
 from smore.assimilation.kalman import Gaussian, Readings, Transition, gain, predict, update
 from smore.assimilation.steady import steady_filter
 from smore.errors import SettingsError

@@ -2,6 +2,7 @@
 
 from smore.assimilation.analysis import Analysis
 from smore.assimilation.assimilating import assimilate
+from smore.assimilation.batch import solve_curved_window, solve_window
 from smore.assimilation.kalman import Gaussian, Readings, Transition
 from smore.assimilation.reading import Observations, read_stream
 from smore.assimilation.steady import SteadyFilter, run_fixed, steady_filter
@@ -20,5 +21,7 @@ __all__ = [
     "assimilate",
     "read_stream",
     "run_fixed",
+    "solve_curved_window",
+    "solve_window",
     "steady_filter",
 ]

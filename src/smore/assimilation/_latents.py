@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from smore.assimilation._filtering import Belief, Step, StreamFilter
 from smore.assimilation._levels import Levels
-from smore.assimilation.filtering import Belief, Step, StreamFilter
 from smore.inference import LatentState, code_blocks
 
 

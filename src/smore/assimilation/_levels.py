@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smore.assimilation.filtering import Belief, StreamFilter
+from smore.assimilation._filtering import Belief, StreamFilter
 from smore.assimilation.kalman import Array
 from smore.assimilation.stream import Stream
 from smore.errors import DivergenceError

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from smore.assimilation._decoder_error import Spots
+from smore.assimilation._filtering import Belief
 from smore.assimilation._levels import Levels
 from smore.assimilation._watching import SensorRecord, Watch
-from smore.assimilation.filtering import Belief
 from smore.assimilation.kalman import Gaussian
 from smore.assimilation.stream import Stream
 from smore.errors import ModelFileError

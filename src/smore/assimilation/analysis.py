@@ -13,12 +13,12 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from smore.assimilation._cautions import stream_cautions
+from smore.assimilation._filtering import Belief, Step, StreamFilter
 from smore.assimilation._latents import latent_state, latents_of
 from smore.assimilation._levels import Levels
+from smore.assimilation._smoothing import smoothed_once
 from smore.assimilation._watching import Watch
-from smore.assimilation.filtering import Belief, Step, StreamFilter
 from smore.assimilation.kalman import Gaussian
-from smore.assimilation.smoothing import smoothed_once
 from smore.assimilation.stream import Stream
 from smore.data import Mesh
 from smore.errors import DataError
@@ -82,13 +82,17 @@ class Analysis:
             DataError: times before the stream, or that are no numbers.
         """
         first = self.steps[0].belief.time
-        if not np.isfinite(times).all() or (len(times) and times.min() < first):
+        rising = (np.diff(times) > 0).all()
+        if not len(times) or not np.isfinite(times).all() or not rising or times[0] < first:
             clock = self.surrogate.description.clock
             raise DataError(
-                f"an analysis is of finite times from {clock.to_values(first)} on, got "
+                f"an analysis is of finite, increasing times from {clock.to_values(first)} on, got "
                 f"{', '.join(map(str, np.atleast_1d(clock.to_values(times))))}"
             )
-        return [self._belief(float(time)) for time in times]
+        last = self.steps[-1].belief.time
+        known = [self._belief(float(time)) for time in times[times <= last]]
+        end = self._belief(last)
+        return known + self.filter.ahead(end, times[times > last])
 
     def fields(
         self, times: ArrayLike | None = None, points: Mesh | ArrayLike | None = None
@@ -163,7 +167,7 @@ class Analysis:
         if found.time == time:
             return found
         between = self.filter.carried(found, time)
-        if self.smoothed is None or at + 1 == len(self.steps):
+        if self.smoothed is None:
             return between
         transition = self.filter.towards(between, self.steps[at + 1])
         state = smoothed_once(between.state, transition, self.smoothed[at + 1])

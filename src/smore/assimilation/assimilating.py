@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from smore.assimilation._filtering import Belief, Step, StreamFilter
 from smore.assimilation._latent_system import LatentSystem
 from smore.assimilation._levels import Levels, likeliest_levels
+from smore.assimilation._smoothing import smoothed_once
 from smore.assimilation._watching import Watch
 from smore.assimilation.analysis import Analysis
-from smore.assimilation.filtering import Belief, Step, StreamFilter
 from smore.assimilation.kalman import Gaussian
-from smore.assimilation.smoothing import smoothed_once
 from smore.assimilation.stream import Stream
 from smore.dynamics import LinearDynamics
 from smore.errors import DataError, SettingsError

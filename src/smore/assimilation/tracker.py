@@ -18,12 +18,12 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from smore.assimilation._cautions import beyond_training, broken_sensors
+from smore.assimilation._filtering import Belief, Step, StreamFilter
 from smore.assimilation._latents import latent_state, latents_of
 from smore.assimilation._levels import Levels, likeliest_levels
 from smore.assimilation._tracker_file import Settled, load_tracker, save_tracker
 from smore.assimilation._watching import Watch
 from smore.assimilation.assimilating import stream_filter
-from smore.assimilation.filtering import Belief, Step, StreamFilter
 from smore.assimilation.reading import Observations, read_stream
 from smore.assimilation.stream import Stream, told
 from smore.data import Mesh
@@ -139,14 +139,13 @@ class Tracker:
         """
         now, clock = self._known(), self.surrogate.description.clock
         instants, mesh = instants_of(clock, times), mesh_of(self.surrogate, points)
-        if not np.isfinite(instants).all() or instants.min() < now.time:
+        rising = len(instants) > 0 and bool((np.diff(instants) > 0).all())
+        if not rising or not np.isfinite(instants).all() or instants[0] < now.time:
             raise DataError(
-                f"a tracker forecasts finite times from {clock.to_values(now.time)} on, got "
-                f"{', '.join(map(str, np.atleast_1d(clock.to_values(instants))))}"
+                f"a tracker forecasts finite, increasing times from {clock.to_values(now.time)} "
+                f"on, got {', '.join(map(str, np.atleast_1d(clock.to_values(instants)))) or 'none'}"
             )
-        beliefs = [
-            now if time == now.time else self._filter.carried(now, float(time)) for time in instants
-        ]
+        beliefs = self._filter.ahead(now, instants)
         latents, covariances = latents_of(self._filter, beliefs)
         growth = torch.as_tensor(self._settled.levels.growth)
         return fields_dataset(self.surrogate, latents, covariances, instants, [mesh], growth)

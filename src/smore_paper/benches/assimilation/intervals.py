@@ -76,9 +76,17 @@ def stream_coverages(
                     np.square(deviation[-1] / spread[:, None]).mean(),
                 ]
             )
-        found = np.mean(rows, axis=0).tolist()
+        every, first, last, smooth, squared, stated = np.mean(rows, axis=0).tolist()
         yield StreamCoverage(
-            sensors, noise, len(rows), *found[:4], found[4] ** 0.5, found[5] ** 0.5
+            sensors=sensors,
+            noise=noise,
+            sequences=len(rows),
+            covered=every,
+            covered_first=first,
+            covered_last=last,
+            covered_smoothed=smooth,
+            rmse=squared**0.5,
+            stated=stated**0.5,
         )
 
 

@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from smore.assimilation._decoder_error import MOST_SPOTS, DecoderError, Spots
+from smore.assimilation._ensemble import Ensemble
 from smore.assimilation._latent_system import LatentSystem
 from smore.assimilation._watching import Watch
-from smore.assimilation.ensemble import Ensemble
 from smore.assimilation.kalman import (
     Array,
     Gaussian,
@@ -142,13 +142,19 @@ class StreamFilter:
 
     def carried(self, belief: Belief, time: float) -> Belief:
         """The belief at a later time without further readings."""
-        return self.moved(belief, time)[0]
-
-    def moved(self, belief: Belief, time: float) -> tuple[Belief, Transition]:
-        """`carried`, and the transition to it."""
+        if time == belief.time:
+            return belief
         nobody = Spots.none(belief.spots.places.shape[1])
-        moved, transition = self._carried(belief, self._model_time(time), nobody)
-        return replace(moved, time=time), transition
+        moved, _ = self._carried(belief, self._model_time(time), nobody)
+        return replace(moved, time=time)
+
+    def ahead(self, belief: Belief, times: Array) -> list[Belief]:
+        """The beliefs at later times, in order, each from the one before as forecasts are."""
+        found = []
+        for time in times.tolist():
+            belief = self.carried(belief, time)
+            found.append(belief)
+        return found
 
     def towards(self, belief: Belief, step: Step) -> Transition:
         """The transition from a belief to that of a later step, before its readings."""
