@@ -351,6 +351,7 @@ class SMORE:
         allowed: NDArray[np.bool_] | None = None,
         channels: list[str] | None = None,
         noise: float | dict[str, float] | None = None,
+        history: int = 1,
         seed: int = 0,
     ) -> SensorPlan:
         """The points from which the model would know its field best, and what they promise.
@@ -363,6 +364,7 @@ class SMORE:
                 the training mesh no sensor stands where the training data never have a value.
             channels: what every sensor measures; by default all channels.
             noise: standard deviation of the instruments, see `infer`; by default they are exact.
+            history: snapshots over which they are watched, for `assimilate`.
             seed: of the random placements compared with.
         """
         surrogate = self._fitted()
@@ -375,6 +377,7 @@ class SMORE:
             allowed=allowed,
             channels=measured,
             noise=[given.get(name, 0.0) for name in measured],
+            history=history,
             seed=seed,
         )
 

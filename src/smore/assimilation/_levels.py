@@ -20,7 +20,7 @@ from smore.errors import DivergenceError
 from smore.surrogate import Surrogate
 
 # Times and values of each that are looked at.
-MOST_TIMES, MOST_VALUES = 8, 120
+MOST_TIMES, MOST_VALUES = 6, 80
 # What is tried: instruments as shares of each channel's deviation, exponents of growth, factors.
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 FINER = (0.56, 0.75, 1.33, 1.78)

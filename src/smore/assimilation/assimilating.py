@@ -32,6 +32,7 @@ def assimilate(
     smooth: bool = False,
     watch: bool = True,
     estimate: bool = True,
+    levels: Levels | None = None,
     members: int = 0,
     seed: int = 0,
 ) -> Analysis:
@@ -44,6 +45,7 @@ def assimilate(
         smooth: whether states know what came after them too.
         watch: whether sensors that look broken are taken out.
         estimate: whether sizes of errors are adjusted to the stream, by likelihood.
+        levels: sizes of errors that an earlier analysis found; nothing is told or estimated then.
         members: of an ensemble for quadratic dynamics; 0 linearises them.
         seed: of the ensemble.
 
@@ -52,8 +54,9 @@ def assimilate(
         SettingsError: a smoother of an ensemble.
     """
     _require_sensible(surrogate, smooth, members)
-    told = noise_of(surrogate, noise)
-    levels = Levels.usual(surrogate, None if told is None else told.numpy())
+    told, estimate = noise_of(surrogate, noise), estimate and levels is None
+    if levels is None:
+        levels = Levels.usual(surrogate, None if told is None else told.numpy())
     _require_room(surrogate, stream, smooth)
     broken: set[str] = set()
     if watch:  # first of all: broken sensors would be taken for noise, or for a bad model

@@ -66,10 +66,11 @@ def history_levels(
             squares, inside = [], []
             for mask in masks:
                 points = np.tile(mask, (history, 1))
-                found = []
+                found, levels = [], None
                 for sequence in chosen:
                     stream = cut(surrogate, sequence, points, read_off(sequence, points))
-                    analysis = assimilate(surrogate, stream, noise=0.0, watch=False)
+                    analysis = assimilate(surrogate, stream, noise=0.0, watch=False, levels=levels)
+                    levels = analysis.levels  # sizes of errors are those of the first sequence
                     error, deviation = errors(analysis, sequence, SCORED)
                     found.append(np.square(error).mean())
                     inside.append((np.abs(error) <= 1.645 * deviation).mean())

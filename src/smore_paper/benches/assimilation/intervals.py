@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +62,7 @@ def stream_coverages(
             told = dict(zip(names, (noise * spread).tolist(), strict=True))
             analysis = assimilate(surrogate, stream, noise=told, smooth=True)
             smooth_error, smooth_deviation = errors(analysis, sequence, slice(None))
-            filtered = assimilate(surrogate, stream, noise=told)
-            error, deviation = errors(filtered, sequence, slice(None))
+            error, deviation = errors(replace(analysis, smoothed=None), sequence, slice(None))
             inside = np.abs(error) <= WIDTH * deviation
             shares = inside.mean(axis=(1, 2))
             rows.append(
