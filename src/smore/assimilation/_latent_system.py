@@ -88,7 +88,9 @@ class LatentSystem:
         dim, time = self.process.dim, start
         for length in self._lengths(stop - start):
             share = length / self.surrogate.description.step
-            along = self._advance(time, length)(torch.as_tensor(states[:, :dim].copy()), 0).numpy()
+            with torch.no_grad():
+                moved = self._advance(time, length)(torch.as_tensor(states[:, :dim].copy()), 0)
+            along = moved.numpy()
             matrix, _ = self.process.step(np.zeros((dim, dim)), share)
             rest = states[:, dim:]
             if rest.shape[1]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smore.assimilation import (
     Gaussian,
@@ -17,6 +18,10 @@ from smore.assimilation import (
     run_fixed,
     steady_filter,
 )
+
+Array = NDArray[np.float64]
+
+REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -60,29 +65,30 @@ def filter_speed(dim: int = 200, sensors: int = 100, times: int = 1000) -> Filte
         values[index] = rows @ truth + 0.1 * random.normal(size=sensors)
         truth = matrix @ truth + 0.1 * random.normal(size=dim)
 
-    theirs = KalmanFilter(dim_x=dim, dim_z=sensors)
-    theirs.x, theirs.P, theirs.F, theirs.H = np.zeros(dim), np.eye(dim), matrix, rows
-    theirs.Q, theirs.R = 0.01 * np.eye(dim), 0.01 * np.eye(sensors)
-    started, means = time.perf_counter(), np.empty((times, dim))
-    for index, seen in enumerate(values):
-        if index:
-            theirs.predict()
-        theirs.update(seen)
-        means[index] = theirs.x
-    filterpy_seconds = time.perf_counter() - started
-
-    started, exact = time.perf_counter(), np.empty((times, dim))
     first = Gaussian(np.zeros(dim), np.eye(dim))
-    for index, state in enumerate(run_fixed(first, transition, fixed, values)):
-        exact[index] = state.mean
-    exact_seconds = time.perf_counter() - started
 
-    started, steady = time.perf_counter(), np.empty((times, dim))
+    def stepped() -> Array:
+        theirs = KalmanFilter(dim_x=dim, dim_z=sensors)
+        theirs.x, theirs.P, theirs.F, theirs.H = np.zeros(dim), np.eye(dim), matrix, rows
+        theirs.Q, theirs.R = 0.01 * np.eye(dim), 0.01 * np.eye(sensors)
+        means = []
+        for index, seen in enumerate(values):
+            if index:
+                theirs.predict()
+            theirs.update(seen)
+            means.append(theirs.x)
+        return np.array(means)
+
+    def exactly() -> Array:
+        return np.array([state.mean for state in run_fixed(first, transition, fixed, values)])
+
+    def steadily() -> Array:
+        return np.array([*steady_filter(transition, fixed).run(np.zeros(dim), values)])
+
+    filterpy_seconds, means = _quickest(stepped)
+    exact_seconds, exact = _quickest(exactly)
+    steady_seconds, steady = _quickest(steadily)
     settled = steady_filter(transition, fixed)
-    for index, mean in enumerate(settled.run(np.zeros(dim), values)):
-        steady[index] = mean
-    steady_seconds = time.perf_counter() - started
-
     late = slice(times - times // 10, None)
     return FilterSpeed(
         dim=dim,
@@ -97,6 +103,16 @@ def filter_speed(dim: int = 200, sensors: int = 100, times: int = 1000) -> Filte
         exact_difference=float(np.abs(exact - means).max()),
         memory_ratio=_peak(settled, values, 2) / _peak(settled, values, 1),
     )
+
+
+def _quickest(work: Callable[[], Array]) -> tuple[float, Array]:
+    """Seconds of the quickest of some runs, on a machine that others may use, and the result."""
+    best, found = np.inf, np.empty(0)
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        found = work()
+        best = min(best, time.perf_counter() - started)
+    return best, found
 
 
 def _peak(settled: SteadyFilter, values: np.ndarray, repeats: int) -> int:
