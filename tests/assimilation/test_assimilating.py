@@ -190,3 +190,22 @@ def test_errors_by_lead_grow_as_they_were_seen():
             state = Gaussian(state.mean, np.concatenate([matrix @ state.root, noise], axis=1))
             grown = np.trace(state.seen(process.reads).covariance) / np.trace(factor @ factor.T)
             assert grown == pytest.approx(wanted[lead], rel=0.12)
+
+
+def test_sensors_that_stay_let_the_filter_settle_and_nothing_else_changes(erring, rows):
+    """The same means and covariances, with dropouts and a spike after it has settled."""
+    times, coords, values, sensors = rows(160, 6, noise=0.02)
+    values[140 * 6 + 2] = np.nan
+    stream = Stream.of(times, coords, values, sensors, erring.surrogate_)
+    settling, never = (StreamFilter(erring.surrogate_, np.full(2, 4e-4)) for _ in range(2))
+    never.settling.applies = lambda *_: False
+    one = other = None
+    settled = 0
+    for time, readings in stream.by_time():
+        before = one
+        one = settling.step(one, time, readings).belief
+        other = never.step(other, time, readings).belief
+        settled += before is not None and one.state.root is before.state.root
+        np.testing.assert_allclose(one.state.mean, other.state.mean, atol=1e-9)
+        np.testing.assert_allclose(one.state.covariance, other.state.covariance, atol=1e-9)
+    assert settled > 50

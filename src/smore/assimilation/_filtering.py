@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from smore.assimilation._decoder_error import MOST_SPOTS, DecoderError, Spots
 from smore.assimilation._ensemble import Ensemble
 from smore.assimilation._latent_system import LatentSystem
+from smore.assimilation._settling import Settling
 from smore.assimilation._watching import Watch
 from smore.assimilation.kalman import (
     Array,
@@ -106,6 +107,7 @@ class StreamFilter:
         self.tolerance = np.sqrt(np.maximum(1.0, usual / (usual if growth is None else growth)))
         if surrogate.error.tail is not None:
             self.tolerance *= surrogate.error.tail.numpy()
+        self.settling = Settling()
         self.members = members
         self.random = np.random.default_rng(seed)
 
@@ -130,15 +132,45 @@ class StreamFilter:
             belief, transition = self._first(time, first), None
             belief, _ = self._carried(belief, belief.model_time, arriving)
         else:
-            model_time = self._model_time(time)
-            belief, transition = self._carried(belief, model_time, arriving)
+            key = _key(self._model_time(time) - belief.model_time, readings)
+            if self.settling.applies(key, belief.state):
+                return self._settled_step(belief, time, readings, values)
+            belief, transition = self._carried(belief, self._model_time(time), arriving)
             belief = replace(belief, time=time)
         seen = self._readings(belief, rows, values, white, readings)
-        left_out, taken = self._judged(belief, seen, readings)
-        used = seen.select(taken)
-        innovation = expected(belief.state, used)
-        state = self._updated(belief.state, used)
+        innovation = expected(belief.state, seen)
+        left_out, taken = self._judged(innovation, readings)
+        if not taken.all():
+            seen = seen.select(taken)
+            innovation = expected(belief.state, seen)
+        state = self._updated(belief.state, seen)
+        nobody_silent = taken.all() and len(belief.spots) in (0, len(readings))
+        if transition is not None and self.system.linear and nobody_silent:
+            self.settling.watch(key, transition, seen, belief.state, state)
         return Step(replace(belief, state=state), transition, innovation, left_out, taken, readings)
+
+    def _settled_step(self, belief: Belief, time: float, readings: Stream, values: Array) -> Step:
+        """`step`, of which only the means are new."""
+        settled, size = self.settling.settled, self.size
+        assert settled is not None
+        model_time = self._model_time(time)
+        # Of forced dynamics the shift changes with time.
+        latent = self.system.transition(belief.state.mean[:size], belief.model_time, model_time)
+        shift = np.concatenate([latent.shift, settled.transition.shift[size:]])
+        transition = replace(settled.transition, shift=shift)
+        mean = transition.matrix @ belief.state.mean + shift
+        seen = replace(settled.readings, values=values)
+        innovation = Innovation(values - seen.matrix @ mean, settled.innovation)
+        left_out, taken = self._judged(innovation, readings)
+        if taken.all():
+            state = Gaussian(mean + settled.gain @ innovation.values, settled.after)
+        else:
+            before = Gaussian(mean, settled.before)
+            innovation = expected(before, seen.select(taken))
+            state = update(before, seen.select(taken))
+        spots = replace(belief.spots, heard=np.full(len(belief.spots), model_time))
+        after = Belief(time, model_time, state, spots)
+        return Step(after, transition, innovation, left_out, taken, readings)
 
     def carried(self, belief: Belief, time: float) -> Belief:
         """The belief at a later time without further readings."""
@@ -262,15 +294,18 @@ class StreamFilter:
         matrix[followed, self.size + at[followed]] = 1.0
         return Readings(matrix, values, white)
 
-    def _judged(
-        self, belief: Belief, seen: Readings, readings: Stream
-    ) -> tuple[Array, NDArray[np.bool_]]:
+    def _judged(self, innovation: Innovation, readings: Stream) -> tuple[Array, NDArray[np.bool_]]:
         """(m,) deviations of every reading from all others, and which to take."""
-        everything = np.ones(len(seen), bool)
-        if self.watch is None or len(seen) > MOST_SPOTS:
-            return np.zeros(len(seen)), everything
-        covariance = expected(belief.state, seen)
-        return self.watch.judge(covariance, readings, self.tolerance)
+        count = len(readings)
+        if self.watch is None or count > MOST_SPOTS:
+            return np.zeros(count), np.ones(count, bool)
+        return self.watch.judge(innovation, readings, self.tolerance)
+
+
+def _key(interval: float, readings: Stream) -> tuple:
+    """What has to be the same for a step to repeat itself."""
+    columns = (readings.sensors, readings.channels, readings.coords)
+    return (round(interval, 9), *(column.tobytes() for column in columns))
 
 
 def _side_by_side(latent: Transition, matrix: Array, noise: Array) -> Transition:

@@ -212,4 +212,7 @@ class Tracker:
     def _with(self, levels: Levels, watch: Watch) -> StreamFilter:
         """The filter, with the matrices that are known already."""
         known = self._filter.system if levels.inflation == self._filter.inflation else None
-        return stream_filter(self.surrogate, levels, watch, system=known)
+        found = stream_filter(self.surrogate, levels, watch, system=known)
+        if levels is self._settled.levels:
+            found.settling = self._filter.settling
+        return found
