@@ -29,6 +29,7 @@ from smore.analysis import (
     state_error,
     unseen_directions,
 )
+from smore.assimilation import Analysis, Observations, Tracker, assimilate, read_stream
 from smore.data import (
     CSV_SUFFIX,
     Geometry,
@@ -36,11 +37,9 @@ from smore.data import (
     Mesh,
     Missing,
     Trajectories,
-    calendar_of,
     numbered_fields,
     read_observations,
     require_snapshots,
-    scattered_mesh,
 )
 from smore.errors import DataError, NotFittedError, SettingsError, UnobservedWarning
 from smore.evaluation import Evaluation, evaluate_surrogate
@@ -57,6 +56,8 @@ from smore.surrogate import (
     decode_departures,
     forecast_dataset,
     infer,
+    instants_of,
+    mesh_of,
 )
 from smore.training import EVERY_SECONDS, RunOptions, require_same_settings, run_training
 
@@ -205,10 +206,70 @@ class SMORE:
             state = self._infer(trajectories, method, noise)
             observed = [sequence.mesh for sequence in trajectories]
         meshes = self._where(points, observed, len(state))
-        instants = self._instants(times)
+        instants = instants_of(surrogate.description.clock, times)
         return forecast_dataset(
             surrogate, state, instants, meshes, uncertainty=uncertainty, lazy=lazy
         )
+
+    def assimilate(
+        self,
+        stream: Observations,
+        *,
+        noise: Noise = None,
+        smooth: bool = False,
+        watch: bool = True,
+        estimate: bool = True,
+        members: int = 0,
+    ) -> Analysis:
+        """What a stream of observations says about the fields at all of its times, and after.
+
+        Args:
+            stream: values at any points, of some channels, at any times: a CSV file with columns
+                `time`, the coordinates, channels and if need be `sensor`; NetCDF or a Dataset (CF
+                points, time series, trajectories, or fields with gaps); or trajectories.
+            noise: see `infer`; None to estimate it, by likelihood.
+            smooth: whether the states of a time know what came after it too.
+            watch: whether sensors that contradict all others are taken out, and back in.
+            estimate: whether sizes of errors are adjusted to the stream, by likelihood.
+            members: of an ensemble, for dynamics that are not linear; 0 linearises them.
+
+        Warns:
+            UnobservedWarning: about everything that is doubtful, see `Analysis.cautions`.
+        """
+        surrogate = self._fitted()
+        analysis = assimilate(
+            surrogate,
+            read_stream(stream, surrogate),
+            noise=noise,
+            smooth=smooth,
+            watch=watch,
+            estimate=estimate,
+            members=members,
+        )
+        for caution in analysis.cautions():
+            warnings.warn(caution, UnobservedWarning, stacklevel=2)
+        return analysis
+
+    def track(
+        self,
+        *,
+        noise: Noise = None,
+        lag: float = 0.0,
+        file: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> Tracker:
+        """Follow a system as observations come in: `update`, `forecast`, `update`, ...
+
+        Args:
+            noise: see `infer`; None to estimate it from the first update if that has several
+                times, else instruments are taken to be exact.
+            lag: how much older than the newest an observation may be, in the data's units of
+                time (seconds for dates); older ones are refused.
+            file: where the tracker is kept. It is written after every update, whole or not at
+                all: a process that is killed loses at most the last one.
+            resume: go on from the file, if there is one; its noise and lag count.
+        """
+        return Tracker.start(self._fitted(), noise=noise, lag=lag, file=file, resume=resume)
 
     def unseen(
         self,
@@ -291,6 +352,7 @@ class SMORE:
         allowed: NDArray[np.bool_] | None = None,
         channels: list[str] | None = None,
         noise: float | dict[str, float] | None = None,
+        history: int = 1,
         seed: int = 0,
     ) -> SensorPlan:
         """The points from which the model would know its field best, and what they promise.
@@ -303,6 +365,7 @@ class SMORE:
                 the training mesh no sensor stands where the training data never have a value.
             channels: what every sensor measures; by default all channels.
             noise: standard deviation of the instruments, see `infer`; by default they are exact.
+            history: snapshots over which they are watched, for `assimilate`.
             seed: of the random placements compared with.
         """
         surrogate = self._fitted()
@@ -315,6 +378,7 @@ class SMORE:
             allowed=allowed,
             channels=measured,
             noise=[given.get(name, 0.0) for name in measured],
+            history=history,
             seed=seed,
         )
 
@@ -451,16 +515,6 @@ class SMORE:
             warnings.warn(caution, UnobservedWarning, stacklevel=3)
         return state
 
-    def _instants(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Times as the training data tell them -> numbers."""
-        clock = self.surrogate_.description.clock
-        given = np.asarray(times)
-        if clock.kind == "datetime" and given.dtype.kind == "U":
-            given = clock.read(np.atleast_1d(given))
-        elif clock.kind == "datetime" and given.dtype.kind == "O" and calendar_of(given) is None:
-            given = given.astype("datetime64[us]")
-        return np.atleast_1d(clock.to_numbers(given))
-
     def _where(
         self,
         points: Mesh | list[Mesh] | ArrayLike | None,
@@ -472,25 +526,7 @@ class SMORE:
             if len(points) != num_states:
                 raise DataError(f"expected {num_states} meshes to forecast on, got {len(points)}")
             return points
-        if points is not None:
-            return [self._mesh_of(points)] * num_states
-        if self.surrogate_.mesh is not None:
-            return [self.surrogate_.mesh] * num_states
-        if observed is None:
-            raise DataError("this model was trained on several meshes: say where with `points`")
-        return observed
-
-    def _mesh_of(self, points: Mesh | list[Mesh] | ArrayLike) -> Mesh:
-        space = self.surrogate_.description.space
-        try:
-            coords = np.asarray(points.reach if isinstance(points, Mesh) else points, float)
-        except ValueError:
-            raise DataError("points must be numbers of shape (points, dim)") from None
-        if coords.ndim != 2 or coords.shape[1] != space.dim or not np.isfinite(coords).all():
-            raise DataError(
-                f"points must be finite and of shape (points, {space.dim}) for the coordinates "
-                f"{', '.join(space.names)}, got an array of shape {coords.shape}"
-            )
-        if not len(coords):
-            raise DataError("expected at least one of the points to forecast at, got none")
-        return points if isinstance(points, Mesh) else scattered_mesh(coords, space.geometry)
+        if points is None and self.surrogate_.mesh is None and observed is not None:
+            return observed
+        where: Any = points
+        return [mesh_of(self.surrogate_, where)] * num_states

@@ -433,3 +433,28 @@ def test_noise_that_is_none_is_refused(noise):
     modes, prior, _ = problem()
     with pytest.raises(SettingsError, match="noise variances above 0"):
         place_sensors(modes, prior, torch.tensor(noise), 3, generator=generator())
+
+
+def test_sensors_that_are_watched_over_time_are_judged_by_all_looks():
+    """Expected error and c_S against the posterior covariance and the stacked rows, literally."""
+    random = torch.Generator().manual_seed(0)
+    modes = torch.randn(30, 4, generator=random, dtype=torch.float64)
+    factor = torch.randn(8, 8, generator=random, dtype=torch.float64)
+    flow = torch.linalg.matrix_exp(0.5 * torch.randn(8, 8, generator=random, dtype=torch.float64))
+    flows = torch.stack([torch.eye(8).double(), flow, flow @ flow])
+    noise = torch.tensor([0.1, 0.3], dtype=torch.float64)
+    prior = LatentPrior(torch.zeros(8, dtype=torch.float64), factor)
+    found = place_sensors(modes, prior, noise, 2, flows=flows, generator=random)
+    both = torch.block_diag(modes[found.points], modes[found.points])
+    rows = torch.cat([both @ each for each in flows])
+    deviations = noise.sqrt().repeat_interleave(2).repeat(3)
+    whitened = rows / deviations[:, None]
+    covariance = torch.linalg.inv(torch.linalg.inv(prior.covariance) + whitened.T @ whitened)
+    everywhere = torch.block_diag(modes, modes)
+    errors = [
+        ((everywhere @ each) @ covariance * (everywhere @ each)).sum(1).mean() for each in flows
+    ]
+    assert found.expected_error == pytest.approx(float(sum(errors)) / 3, rel=1e-9)
+    assert found.observability == pytest.approx(float(torch.linalg.svdvals(rows)[-1]), rel=1e-9)
+    alone = place_sensors(modes, prior, noise, 2, generator=random)
+    assert alone.observability == 0.0

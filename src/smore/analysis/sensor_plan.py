@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from smore.analysis._watching import flows, repetition
 from smore.data import ANGLE_NAMES, SPHERE_NAMES, Mesh, Space, require_distinct
 from smore.errors import DataError, SettingsError
 from smore.inference import Candidates, Placement, one_row_each, place_sensors
@@ -126,6 +127,7 @@ def plan_sensors(
     allowed: NDArray[np.bool_] | None = None,
     channels: Sequence[str] | None = None,
     noise: Sequence[float] | None = None,
+    history: int = 1,
     seed: int = 0,
 ) -> SensorPlan:
     """The `count` candidates from which a trained model knows its field best; see `place_sensors`.
@@ -139,6 +141,7 @@ def plan_sensors(
         channels: what every sensor measures; by default all channels.
         noise: standard deviation of the instrument for each of `channels`, in the data's units,
             beside the scatter of the data about the decoder; by default none.
+        history: snapshots over which sensors are watched; errors are means over them.
         seed: of the random placements compared with.
 
     Raises:
@@ -151,7 +154,11 @@ def plan_sensors(
     surrogate.warn_outside([candidates])
     known = tuple(channel.name for channel in description.channels)
     observed = known if channels is None else tuple(channels)
-    variance = _value_variance(surrogate, known, observed, noise)
+    if history < 1:
+        raise SettingsError(
+            f"sensors are watched for at least 1 snapshot, got a history of {history}"
+        )
+    variance = _value_variance(surrogate, known, observed, noise, history)
     seen = surrogate.seen_on(candidates)
     if seen is not None:
         allowed = _seen_places(seen[variance.isfinite().numpy()], allowed, observed)
@@ -162,6 +169,7 @@ def plan_sensors(
         count,
         allowed=None if allowed is None else torch.as_tensor(allowed),
         wanted=None if seen is None else torch.as_tensor(seen.any(axis=0)),
+        flows=None if history == 1 else flows(surrogate, history),
         generator=torch.Generator().manual_seed(seed),
     )
     if placement.prior_error == 0:
@@ -310,6 +318,7 @@ def _value_variance(
     known: tuple[str, ...],
     observed: tuple[str, ...],
     noise: Sequence[float] | None,
+    history: int,
 ) -> Tensor:
     """(channels,) variance of a measured value about the decoder, inf where none is measured."""
     if not observed or not set(observed) <= set(known):
@@ -326,7 +335,8 @@ def _value_variance(
     instruments = noise_of(surrogate, dict(zip(observed, deviations, strict=True)))
     assert instruments is not None
     measured = torch.tensor([name in observed for name in known])
-    return (surrogate.expected_noise + instruments).where(measured, torch.inf)
+    missed = surrogate.expected_noise * (repetition(surrogate, history) if history > 1 else 1.0)
+    return (missed + instruments).where(measured, torch.inf)
 
 
 @torch.no_grad()

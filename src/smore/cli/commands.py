@@ -36,6 +36,11 @@ COMMANDS = (
     Command(
         "forecast", "smore.cli.forecast:forecast", "Forecast fields from observations of one time."
     ),
+    Command(
+        "assimilate",
+        "smore.cli.assimilate:assimilate",
+        "Find whole fields behind a stream of sensors, and forecast from there.",
+    ),
     Command("certify", "smore.cli.certify:certify", "Say what is proved about stability."),
     Command("modes", "smore.cli.modes:modes", "Show what the learned dynamics consist of."),
     Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),

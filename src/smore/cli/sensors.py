@@ -59,6 +59,9 @@ def sensors(
             help="Standard deviation of the instrument, in the data's units; default: 0.",
         ),
     ] = None,
+    history: Annotated[
+        int, typer.Option(min=1, help="Snapshots over which they are watched (smore assimilate).")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Of the random sensors compared with.")] = 0,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="CSV file to write, for measurements.")
@@ -88,6 +91,7 @@ def sensors(
         allowed=mask,
         channels=observed,
         noise=_deviations(parse_noise(noise), observed),
+        history=history,
         seed=seed,
     )
     plan.write_csv(output)
@@ -99,11 +103,19 @@ def sensors(
         return
     _print(plan, surrogate)
     told = "" if noise is None else f" --noise {noise}"
-    console.print(
-        f"next: measure at all {count} points in {output}, fill in its blanks, then run\n"
-        f"smore forecast {model_file} {output}{told}",
-        soft_wrap=True,
-    )
+    if history > 1:
+        console.print(
+            f"next: measure at all {count} points in {output} over {history} snapshots, add a "
+            f"column time and a row for each, then run\nsmore assimilate {model_file} "
+            f"{output}{told}",
+            soft_wrap=True,
+        )
+    else:
+        console.print(
+            f"next: measure at all {count} points in {output}, fill in its blanks, then run\n"
+            f"smore forecast {model_file} {output}{told}",
+            soft_wrap=True,
+        )
     if figure is not None:
         console.print(f"figure: {figure}")
 

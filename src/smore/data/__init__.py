@@ -37,6 +37,8 @@ from smore.data.reading.opening import all_fields_bytes
 from smore.data.reading.places import ANGLE_NAMES
 from smore.data.reading.record import Reading, shown
 from smore.data.reading.request import Like
+from smore.data.reading.stream_datasets import read_stream_dataset
+from smore.data.reading.stream_tables import StreamTable, read_stream_table
 from smore.data.reading.tables import read_observations, read_points
 from smore.data.reading.writing import numbered_fields
 from smore.data.sequence import Sequence
@@ -77,6 +79,7 @@ __all__ = [
     "SphereMap",
     "StoredBlock",
     "StoredFields",
+    "StreamTable",
     "Timeline",
     "Trajectories",
     "align",
@@ -99,6 +102,8 @@ __all__ = [
     "read_field_table",
     "read_observations",
     "read_points",
+    "read_stream_dataset",
+    "read_stream_table",
     "real_parts",
     "require_data_format",
     "require_distinct",

@@ -54,7 +54,7 @@ def _align_channels(observations: Trajectories, channels: Ordered[Channel]) -> T
         )
     positions = [known.index(name) for name in given]
     ways = [
-        _conversion(f"channel '{channel.name}'", channels[position].units, channel.units)
+        way_of_units(f"channel '{channel.name}'", channels[position].units, channel.units)
         for position, channel in zip(positions, observations.channels, strict=True)
     ]
     if any(way != UNCHANGED for way in ways):
@@ -99,7 +99,7 @@ def _converted(observations: Trajectories, ways: list[Way]) -> Trajectories:
 def _align_space(observations: Trajectories, space: Space) -> Trajectories:
     """Places in the model's units."""
     ways = [
-        _conversion(f"coordinate '{name}'", expected, given)
+        way_of_units(f"coordinate '{name}'", expected, given)
         for name, expected, given in zip(
             space.names, space.units, observations.space.units, strict=True
         )
@@ -123,7 +123,7 @@ def _align_space(observations: Trajectories, space: Space) -> Trajectories:
 def _align_clock(observations: Trajectories, clock: Clock) -> Trajectories:
     if observations.clock == clock:
         return observations
-    way = _conversion("time", clock.units, observations.clock.units)
+    way = way_of_units("time", clock.units, observations.clock.units)
 
     def retell(sequence: Sequence) -> Sequence:
         times = clock.to_numbers(observations.clock.to_values(sequence.times))
@@ -133,7 +133,7 @@ def _align_clock(observations: Trajectories, clock: Clock) -> Trajectories:
     return replace(observations, sequences=sequences, clock=clock)
 
 
-def _conversion(what: str, expected: str, given: str) -> Way:
+def way_of_units(what: str, expected: str, given: str) -> Way:
     """From the data's units to the model's; units nobody told are taken as right."""
     if not expected or not given:
         return UNCHANGED
@@ -141,8 +141,7 @@ def _conversion(what: str, expected: str, given: str) -> Way:
     if way is None:
         raise DataError(
             f"the model has units '{expected}' for {what}, the data have '{given}', which cannot "
-            "be "
-            "converted; correct or convert them"
+            "be converted; correct or convert them"
         )
     if way != UNCHANGED:
         warnings.warn(

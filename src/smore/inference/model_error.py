@@ -24,15 +24,26 @@ class ModelError:
     at x is taken as floor + share · (variance of the decoded training states at x), which any mesh
     can ask for.
 
+    What it misses goes on: from one time to the next, and from a point to its neighbours.
+
     Args:
         floor: (channels,).
         share: (channels,).
         step: error of the dynamics, on what was left out if anything was.
+        memory: (channels,) correlation of what the decoder misses with that a training step later;
+            None in files of before it was learned.
+        reach: (channels,) width of the Gaussian by which it is correlated in space, in decoder
+            coordinates; None as above.
+        tail: (channels,) how many times further its rare large values reach than a normal
+            distribution of its variance says, at least 1; None as above.
     """
 
     floor: Tensor
     share: Tensor
     step: StepError | LeadError
+    memory: Tensor | None = None
+    reach: Tensor | None = None
+    tail: Tensor | None = None
 
     def residual_variance(self, prior_variance: Tensor) -> Tensor:
         """(channels, points) of what the decoder misses, from that of the decoded prior."""

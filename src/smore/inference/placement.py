@@ -222,6 +222,7 @@ def place_sensors(
     *,
     allowed: Tensor | None = None,
     wanted: Tensor | None = None,
+    flows: Tensor | None = None,
     generator: torch.Generator,
 ) -> Placement:
     """The `count` candidates whose sensors tell most about the state: D-optimal, by exchanges.
@@ -242,6 +243,9 @@ def place_sensors(
         allowed: (candidates,) boolean, where a sensor may stand; None for everywhere.
         wanted: (candidates,) boolean, where the field is wanted; None for everywhere, whether a
             sensor may stand there or not.
+        flows: (looks, r, r) where sensors are watched over time: how the state has moved at every
+            look, which makes of every channel one for each look, and of c_S that of the
+            observability Gramian. None for one look at the state itself.
         generator: the source of the random placements compared with, on the CPU.
 
     Raises:
@@ -249,7 +253,13 @@ def place_sensors(
     """
     modes, noise = (each.detach().to("cpu", torch.float64) for each in (modes, noise))
     seen = modes[noise.isfinite()] if modes.ndim == 3 else modes[None]
-    modes, root = one_row_each(modes, prior, len(noise))
+    num_channels = len(noise)
+    if flows is not None:
+        everything = LatentPrior(prior.mean, torch.eye(len(prior.mean)).double())
+        rows, moving = one_row_each(modes, everything, num_channels, flows)
+        noise = noise.repeat(len(flows))
+        seen = torch.stack([rows @ part for part in moving[noise.isfinite()]])
+    modes, root = one_row_each(modes, prior, num_channels, flows)
     open_points = torch.arange(len(modes)) if allowed is None else allowed.cpu().nonzero()[:, 0]
     _check(noise, count, len(open_points))
     candidates = Candidates(modes[open_points], noise.rsqrt())
@@ -279,7 +289,9 @@ def place_sensors(
     )
 
 
-def one_row_each(modes: Tensor, prior: LatentPrior, num_channels: int) -> tuple[Tensor, Tensor]:
+def one_row_each(
+    modes: Tensor, prior: LatentPrior, num_channels: int, flows: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Rows J(x) (points, q) and roots (channels, q, r): channel k of the field is J(x) root_k ξ.
 
     With shared modes J is J₀ and root_k the part of F that belongs to channel k. With modes of its
@@ -289,12 +301,17 @@ def one_row_each(modes: Tensor, prior: LatentPrior, num_channels: int) -> tuple[
         modes: (points, p), or (channels, points, r).
         prior: of the state.
         num_channels: of the field.
+        flows: see `place_sensors`; roots are then of the channels of every look in turn.
     """
+    factors = prior.factor[None] if flows is None else flows @ prior.factor  # (looks, r, r)
     if modes.ndim == 2:
-        return modes, prior.factor.unflatten(0, (num_channels, modes.shape[1]))
-    root = torch.zeros(num_channels, *modes.shape[::2], len(prior.mean), dtype=torch.float64)
-    root[range(num_channels), range(num_channels)] = prior.factor
-    return modes.transpose(0, 1).flatten(1), root.flatten(1, 2)
+        roots = factors.unflatten(1, (num_channels, modes.shape[1]))
+        return modes, roots.flatten(0, 1)
+    shape = (len(factors), num_channels, *modes.shape[::2], len(prior.mean))
+    root = torch.zeros(shape, dtype=torch.float64)
+    for channel in range(num_channels):
+        root[:, channel, channel] = factors
+    return modes.transpose(0, 1).flatten(1), root.flatten(0, 1).flatten(1, 2)
 
 
 def _check(noise: Tensor, count: int, num_places: int) -> None:

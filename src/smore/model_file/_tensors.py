@@ -134,6 +134,9 @@ def _expected_beside_networks(
         expected |= {"error.leads": real(max(count, 2)), "error.variances": real(max(count, 2))}
     else:
         expected["error.correlation"] = real()
+    lasting = ("error.memory", "error.reach", "error.tail")
+    if any(name in tensors for name in lasting):  # not in files of before
+        expected |= dict.fromkeys(lasting, real(num_channels))
     for number in range(max(num_priors(tensors), 1)):
         expected[f"{PRIOR}{number}.mean"] = real(dim)
         expected[f"{PRIOR}{number}.factor"] = real(dim, dim)

@@ -88,6 +88,8 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
         tensors |= {"error.leads": error.step.leads, "error.variances": error.step.variances}
     else:
         tensors["error.correlation"] = torch.tensor(error.step.correlation, dtype=torch.float64)
+    lasting = {"memory": error.memory, "reach": error.reach, "tail": error.tail}
+    tensors |= {f"error.{name}": each for name, each in lasting.items() if each is not None}
     if mesh is not None:
         tensors |= {
             "mesh.coords": torch.tensor(mesh.coords),
@@ -160,7 +162,14 @@ def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
     else:
         correlation = float(tensors["error.correlation"])
         step = StepError(tensors["error.step"], correlation, description.step)
-    return ModelError(tensors["error.floor"], tensors["error.share"], step)
+    return ModelError(
+        tensors["error.floor"],
+        tensors["error.share"],
+        step,
+        memory=tensors.get("error.memory"),
+        reach=tensors.get("error.reach"),
+        tail=tensors.get("error.tail"),
+    )
 
 
 def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,5 +1,6 @@
 """Pictures of fields and forecasts."""
 
+from smore.plotting.analysis import analysis_figure
 from smore.plotting.certificate import certificate_figure
 from smore.plotting.fields import directions, draw_field, with_units
 from smore.plotting.modes import overview_figure, spectrum_figure
@@ -16,6 +17,7 @@ from smore.plotting.uncertainty import uncertainty_figure
 
 __all__ = [
     "Row",
+    "analysis_figure",
     "certificate_figure",
     "directions",
     "draw_field",

@@ -1,9 +1,10 @@
 """What was learned, as a value; inferring, decoding and forecasting with it."""
 
 from smore.surrogate.advancing import advance, advance_uncertain, iterate
+from smore.surrogate.asking import instants_of, mesh_of
 from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
 from smore.surrogate.description import Description, MeshLayout, TrainingRecord
-from smore.surrogate.forecasting import forecast_dataset
+from smore.surrogate.forecasting import fields_dataset, forecast_dataset
 from smore.surrogate.inferring import Noise, infer, inferred, noise_of
 from smore.surrogate.networks import build_decoder, build_dynamics, build_network, count_parameters
 from smore.surrogate.surrogate import LEAST_NOISE, Surrogate
@@ -25,9 +26,12 @@ __all__ = [
     "decode_channels",
     "decode_departures",
     "deviation",
+    "fields_dataset",
     "forecast_dataset",
     "infer",
     "inferred",
+    "instants_of",
     "iterate",
+    "mesh_of",
     "noise_of",
 ]

@@ -55,19 +55,46 @@ def forecast_dataset(
     starts = state.times.numpy()
     _require_forecastable(starts, instants, surrogate.description.clock)
     wanted = np.broadcast_to(instants, (len(starts), len(instants)))
-    channels, covariances = surrogate.description.channels, None
+    covariances = None
     if uncertainty and state.covariance is not None:
         _warn_unlike(surrogate, starts, instants)
         latents, covariances = advance_uncertain(surrogate, state, wanted)
+        covariances = covariances[:, 1:]
     else:
         latents = advance(surrogate, state, wanted)
+    return fields_dataset(
+        surrogate, latents[:, 1:], covariances, instants, meshes, state.growth, lazy=lazy
+    )
+
+
+def fields_dataset(
+    surrogate: Surrogate,
+    latents: Tensor,
+    covariances: Tensor | None,
+    instants: NDArray[np.float64],
+    meshes: list[Mesh],
+    growth: Tensor | None,
+    *,
+    lazy: bool = False,
+) -> xr.Dataset:
+    """Fields of latents (states, times, codes, p) at `instants`, with standard deviations if known.
+
+    Args:
+        surrogate: the model.
+        latents: what to decode.
+        covariances: (states or 1, times, codes, p, p) of each code; None where nobody knows.
+        instants: (times,).
+        meshes: of each state.
+        growth: see `deviation`.
+        lazy: see `SMORE.forecast`.
+    """
     decode = lazily_decoded if lazy else _decoded
-    decoded = decode(surrogate, latents[:, 1:], meshes)
-    fields = _dataset(surrogate, instants, decoded, meshes, channels)
+    decoded = decode(surrogate, latents, meshes)
+    fields = _dataset(surrogate, instants, decoded, meshes, surrogate.description.channels)
     if covariances is None:
         return fields
     deviate = lazy_deviations if lazy else _deviations
-    deviations = deviate(surrogate, covariances[:, 1:], meshes, state.growth)
+    deviations = deviate(surrogate, covariances, meshes, growth)
     return _with_deviations(fields, surrogate, instants, deviations, meshes)
 
 

@@ -15,12 +15,13 @@ from smore.data import (
     make_blocks,
     seen_points,
 )
-from smore.decoder import Decoder, squared_errors
+from smore.decoder import Basis, Decoder, squared_errors
 from smore.dynamics import departures
 from smore.inference import (
     LatentPrior,
     ModelError,
     code_blocks,
+    field_variance,
     noise_variance,
     normal_equations,
 )
@@ -29,6 +30,7 @@ from smore.stability import Stepping, certify_dynamics
 from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, TrainingRecord
 from smore.training._defaults import median_step
 from smore.training.decoder.latent_table import latent_table
+from smore.training.decoder.residual_correlation import residual_correlation
 from smore.training.decoder.residual_model import fit_residual_model
 from smore.training.dynamics.forced.calibration import LeadErrors
 from smore.training.leaving_out.errors import LeftOutErrors, model_errors
@@ -121,14 +123,20 @@ def _model_error(
     left_out: LeftOutErrors | LeadErrors,
 ) -> ModelError:
     settings = prepared.settings
+    problem, latents = prepared.problem, trained.latents
+    covariance = code_blocks(prior.covariance, latents.shape[1])
     floor, share = fit_residual_model(
-        trained.decoder,
-        prepared.problem.blocks,
-        trained.latents,
-        code_blocks(prior.covariance, trained.latents.shape[1]),
-        settings.chunk_size,
+        trained.decoder, problem.blocks, latents, covariance, settings.chunk_size
     )
-    return ModelError(floor, share, left_out.step_error(_step(prepared)))
+    error = ModelError(floor, share, left_out.step_error(_step(prepared)))
+
+    def variance(bases: Sequence[Basis]) -> Tensor:
+        return error.residual_variance(field_variance(bases, covariance))
+
+    memory, reach, tail = residual_correlation(
+        trained.decoder, problem.blocks, latents, problem.timeline, variance
+    )
+    return replace(error, memory=memory, reach=reach, tail=tail)
 
 
 def _priors(prepared: Prepared, latents: Tensor) -> tuple[LatentPrior, ...]:

@@ -23,6 +23,7 @@ from smore_paper.benches.inference import bench_inference
 from smore_paper.benches.meshes import study_meshes
 from smore_paper.benches.recipes import BEST_PRESETS, bench_recipes
 from smore_paper.benches.steps import study_steps
+from smore_paper.cli.bench_assimilation import assimilation
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
 from smore_paper.cli.bench_scale import memory, reading, scaling
 from smore_paper.cli.generate import load_benchmark
@@ -30,6 +31,7 @@ from smore_paper.datasets import BENCHMARKS
 from smore_paper.presets import from_preset, preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
+app.command("assimilation")(assimilation)
 app.command("memory")(memory)
 app.command("reading")(reading)
 app.command("scaling")(scaling)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from smore.data.reading._roles import holds_dates, role_of
 from smore.data.reading.record import listed, shown
-from smore.data.reading.roles import holds_dates, role_of
 from smore.data.validation import require_distinct, require_real, require_some
 from smore.errors import DataError
 

@@ -15,8 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from smore.data.reading._dimensions import dimension_verdict
+from smore.data.reading._roles import holds_dates, in_radians, is_rotated, role_of, role_of_name
 from smore.data.reading.record import shown
-from smore.data.reading.roles import holds_dates, in_radians, is_rotated, role_of, role_of_name
 from smore.errors import DataError
 
 _TEXT_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})[_T ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?Z?")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import xarray as xr
 
+from smore.data.reading._roles import Role, Verdict, role_of, role_of_name
 from smore.data.reading.record import listed, shown
-from smore.data.reading.roles import Role, Verdict, role_of, role_of_name
 from smore.errors import DataError
 
 SEQUENCE = "sequence"

@@ -27,10 +27,10 @@ from smore.data.reading._channels import (
     require_channels,
 )
 from smore.data.reading._dimensions import SEQUENCE, Dimensions, find_dimensions
+from smore.data.reading._roles import role_of
 from smore.data.reading.places import Places, find_places, named_coordinates
 from smore.data.reading.record import LeftOut, Reading, Taken
 from smore.data.reading.request import ReadAs
-from smore.data.reading.roles import role_of
 from smore.data.space import Geometry
 from smore.errors import DataError
 

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from smore.data.reading._dimensions import contradictory
+from smore.data.reading._roles import Verdict, role_of
 from smore.data.reading.record import listed
-from smore.data.reading.roles import Verdict, role_of
 from smore.errors import DataError
 
 PLACES = ("latitude", "longitude", "x", "y", "z")

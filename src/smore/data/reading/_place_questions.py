@@ -8,8 +8,8 @@ import xarray as xr
 from smore.data.reading._channels import describe
 from smore.data.reading._dimensions import Dimensions
 from smore.data.reading._place_candidates import PLACES
+from smore.data.reading._roles import role_of
 from smore.data.reading.record import listed, shown
-from smore.data.reading.roles import role_of
 from smore.errors import DataError, how_to_set
 
 PLAIN = how_to_set("geometry", "box")

@@ -14,8 +14,8 @@ from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
 from smore.data.reading._decoding import made_plain
 from smore.data.reading._layout import Layout, find_layout
+from smore.data.reading._selecting import select
 from smore.data.reading.request import ReadAs
-from smore.data.reading.selecting import select
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_UNITS, Channel, Clock, Space
 from smore.data.trajectories import Trajectories

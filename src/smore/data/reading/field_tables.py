@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from smore.data.reading._roles import role_of_name
 from smore.data.reading.record import listed, shown
-from smore.data.reading.roles import role_of_name
 from smore.data.reading.tables import coordinate_in, filled_lines, value_in
 from smore.errors import DataError
 

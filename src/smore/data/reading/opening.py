@@ -10,9 +10,9 @@ from pathlib import Path
 
 import xarray as xr
 
+from smore.data.reading._joining import joined
 from smore.data.reading.datasets import read_datasets
 from smore.data.reading.files import fields_bytes, open_dataset
-from smore.data.reading.joining import joined
 from smore.data.reading.record import LeftOut
 from smore.data.reading.request import ReadAs
 from smore.data.trajectories import Trajectories

@@ -30,9 +30,9 @@ from smore.data.reading._place_questions import (
     not_located,
     too_many_levels,
 )
+from smore.data.reading._roles import Verdict, is_rotated, role_of
 from smore.data.reading.record import listed, shown
 from smore.data.reading.request import ReadAs
-from smore.data.reading.roles import Verdict, is_rotated, role_of
 from smore.data.space import GEOMETRIES, Geometry
 from smore.data.validation import require_distinct
 from smore.errors import DataError

@@ -46,13 +46,13 @@ _WITH_UNITS = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]")
 _UNOBSERVED = ("", "na", "nan")
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
     number: int
     cells: list[str]
 
 
 @dataclass(frozen=True)
-class _Columns:
+class Columns:
     """Which columns of a table hold what, as positions in a row."""
 
     titles: list[str]
@@ -134,17 +134,17 @@ def read_points(path: str | PathLike[str], space: Space) -> FloatArray:
     """
     path = Path(path)
     header, *rows = filled_lines(path)
-    meanings = [_meaning(title, space, []) for title in header.cells]
+    meanings = [meaning(title, space, []) for title in header.cells]
     positions = {name: number for number, name in enumerate(meanings) if name is not None}
-    _require_coordinates(positions, header, path, space)
+    require_coordinates(positions, header, path, space)
     if not rows:
         raise DataError(f"there are no points in {path}, only a header; add rows below it")
-    columns = _Columns(header.cells, [positions[name] for name in space.names], [], None, None, {})
+    columns = Columns(header.cells, [positions[name] for name in space.names], [], None, None, {})
     clock = Clock()
-    return np.array([_numbers_of(row, path, columns, clock)[1:] for row in rows])
+    return np.array([numbers_of(row, path, columns, clock)[1:] for row in rows])
 
 
-def filled_lines(path: Path) -> list[_Line]:
+def filled_lines(path: Path) -> list[Line]:
     """Every line that is neither blank nor a comment; the header is first."""
     if not path.is_file():
         raise DataError(f"there is no file {path}")
@@ -155,7 +155,7 @@ def filled_lines(path: Path) -> list[_Line]:
         header = next((line for line in lines if line.strip()), "")
         separator = max(_SEPARATORS, key=header.count)
         reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-        table = [_Line(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+        table = [Line(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(
             f"cannot read {path} as a table ({error}); save it as a CSV file in UTF-8"
@@ -169,35 +169,33 @@ def filled_lines(path: Path) -> list[_Line]:
     return filled
 
 
-def _find_columns(header: _Line, path: Path, space: Space, channels: list[str]) -> _Columns:
+def _find_columns(header: Line, path: Path, space: Space, channels: list[str]) -> Columns:
     where, titles = f"{path}, line {header.number}", header.cells
     positions: dict[str, int] = {}
     units: dict[str, str] = {}
     for position, title in enumerate(titles):
-        meaning, told = _meaning(title, space, channels), ""
-        if meaning is None and (bracket := _WITH_UNITS.fullmatch(title)) is not None:
-            meaning, told = _meaning(bracket[1], space, channels), bracket[2].strip()
-        if meaning is None:
+        found, told = meaning_with_units(title, space, channels)
+        if found is None:
             raise DataError(
                 f"{where}: unknown column '{title}'; expected the coordinates "
                 f"{', '.join(space.names)}, any of the channels {', '.join(channels)}, and if need "
                 f"be {TIME} and {SEQUENCE}; rename or remove the column"
             )
-        if meaning in positions:
+        if found in positions:
             raise DataError(
-                f"{where}: expected one column for '{meaning}', got "
-                f"'{titles[positions[meaning]]}' and '{title}'; remove one of them"
+                f"{where}: expected one column for '{found}', got "
+                f"'{titles[positions[found]]}' and '{title}'; remove one of them"
             )
-        positions[meaning] = position
-        units[meaning] = told
-    _require_coordinates(positions, header, path, space)
+        positions[found] = position
+        units[found] = told
+    require_coordinates(positions, header, path, space)
     present = [name for name in channels if name in positions]
     if not present:
         raise DataError(
             f"{where}: expected a column for at least one of the channels {', '.join(channels)}, "
             f"got {', '.join(titles)}; add it, or name the column after it"
         )
-    return _Columns(
+    return Columns(
         titles,
         coordinates=[positions[name] for name in space.names],
         channels=[positions[name] for name in present],
@@ -207,9 +205,7 @@ def _find_columns(header: _Line, path: Path, space: Space, channels: list[str]) 
     )
 
 
-def _require_coordinates(
-    positions: dict[str, int], header: _Line, path: Path, space: Space
-) -> None:
+def require_coordinates(positions: dict[str, int], header: Line, path: Path, space: Space) -> None:
     for name in space.names:
         if name not in positions:
             raise DataError(
@@ -218,7 +214,7 @@ def _require_coordinates(
             )
 
 
-def _meaning(title: str, space: Space, channels: list[str]) -> str | None:
+def meaning(title: str, space: Space, channels: list[str]) -> str | None:
     """The coordinate or channel in a column, `TIME`, `SEQUENCE`, or None if it is unknown."""
     # A channel may have a name that means something else elsewhere: temperature is often called t.
     if title in space.names or title in channels:
@@ -236,13 +232,21 @@ def _meaning(title: str, space: Space, channels: list[str]) -> str | None:
     return SEQUENCE if title == SEQUENCE else None
 
 
+def meaning_with_units(title: str, space: Space, channels: list[str]) -> tuple[str | None, str]:
+    """`meaning`, and the units that a title tells in brackets behind it."""
+    found = meaning(title, space, channels)
+    if found is None and (bracket := _WITH_UNITS.fullmatch(title)) is not None:
+        return meaning(bracket[1], space, channels), bracket[2].strip()
+    return found, ""
+
+
 def _numbers_by_sequence(
-    rows: list[_Line], path: Path, columns: _Columns, clock: Clock
+    rows: list[Line], path: Path, columns: Columns, clock: Clock
 ) -> dict[str, FloatArray]:
     """By label: (rows, 1 + dim + channels) time, coordinates and values, NaN if unobserved."""
     collected: dict[str, list[list[float]]] = {}
     for row in rows:
-        numbers = _numbers_of(row, path, columns, clock)
+        numbers = numbers_of(row, path, columns, clock)
         label = "" if columns.sequence is None else row.cells[columns.sequence]
         if columns.sequence is not None and not label:
             raise DataError(
@@ -254,7 +258,7 @@ def _numbers_by_sequence(
     return {label: np.array(numbers) for label, numbers in collected.items()}
 
 
-def _numbers_of(row: _Line, path: Path, columns: _Columns, clock: Clock) -> list[float]:
+def numbers_of(row: Line, path: Path, columns: Columns, clock: Clock) -> list[float]:
     """Time, coordinates and values of one row."""
     cells, where = row.cells, f"{path}, line {row.number}"
     if len(cells) != len(columns.titles):
@@ -322,7 +326,7 @@ def _told(cell: str) -> str:
 
 
 def _require_one_time(
-    tables: dict[str, FloatArray], path: Path, columns: _Columns, clock: Clock
+    tables: dict[str, FloatArray], path: Path, columns: Columns, clock: Clock
 ) -> None:
     for label, table in tables.items():
         times = np.unique(table[:, 0])
@@ -339,7 +343,7 @@ def _require_one_time(
         )
 
 
-def _require_observed(tables: dict[str, FloatArray], path: Path, columns: _Columns) -> None:
+def _require_observed(tables: dict[str, FloatArray], path: Path, columns: Columns) -> None:
     num_channels = len(columns.channels)
     blank = [label for label, table in tables.items() if np.isnan(table[:, -num_channels:]).all()]
     if len(blank) == len(tables):

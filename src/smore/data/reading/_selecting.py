@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from smore.data.reading._roles import holds_dates, role_of
 from smore.data.reading.record import listed, shown
 from smore.data.reading.request import Choice
-from smore.data.reading.roles import holds_dates, role_of
 from smore.errors import DataError
 
 # Levels are written as 500, 500.0 or 499.99997 in single precision.

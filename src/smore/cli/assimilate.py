@@ -1,0 +1,124 @@
+"""`smore assimilate`: from a stream of sensors to whole fields, and forecasts from there."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from smore.assimilation import Analysis, read_stream
+from smore.cli.forecast import parse_noise, parse_times
+from smore.cli.output import Json, console, error_console, print_json, print_table
+from smore.cli.points import points_of
+from smore.data import require_data_format, save_dataset
+from smore.errors import UnobservedWarning
+from smore.model import SMORE
+from smore.plotting import (
+    analysis_figure,
+    require_drawable,
+    require_figure_format,
+    save_figure,
+)
+from smore.surrogate import instants_of
+
+
+def assimilate(
+    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    stream: Annotated[
+        Path,
+        typer.Argument(
+            help="Observations over time: CSV with columns time, the coordinates, channels "
+            "(blank where nothing was observed) and if need be sensor; or NetCDF, Zarr (CF "
+            "points, time series and trajectories, or fields with gaps)."
+        ),
+    ],
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="Let what came later tell about earlier times too.")
+    ] = False,
+    forecast: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIMES",
+            help="Forecast from the end of the stream: '0.5,1.0', 'START:STOP:STEP' or ISO dates.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="NetCDF or Zarr file to write.")
+    ] = Path("analysis.nc"),
+    points: Annotated[
+        Path | None,
+        typer.Option(help="Fields at the points of this file; default: the training mesh."),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="Standard deviation of the instruments in the data's units, '0.1' or "
+            "'u=0.1,v=0.3'; default: estimated by likelihood."
+        ),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option(help="Take sensors out that contradict all others, and back in.")
+    ] = True,
+    figure: Annotated[Path | None, typer.Option(help="Draw fields and error bars here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Whole fields at all times of STREAM, with standard deviations, and forecasts after it."""
+    require_data_format(output)
+    require_figure_format(figure)
+    model = SMORE.load(model_file)
+    description = model.surrogate_.description
+    if figure is not None:
+        require_drawable(description.space)
+    wanted = None if forecast is None else parse_times(forecast, description.clock)
+    told_noise = parse_noise(noise)
+    where = None if points is None else points_of(points, description.space)
+    readings = read_stream(stream, model.surrogate_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnobservedWarning)  # they are printed below
+        analysis = model.assimilate(readings, noise=told_noise, smooth=smooth, watch=watch)
+    instants = analysis.times
+    if wanted is not None:
+        later = instants_of(description.clock, wanted)
+        instants = np.union1d(instants, later)
+    fields = analysis.fields(description.clock.to_values(instants), where)
+    save_dataset(fields, output)
+    if figure is not None:
+        sensors = [_places(analysis, time) for time in instants]
+        save_figure(analysis_figure(fields, sensors, description), figure)
+    if as_json:
+        written = {"output": str(output), "figure": None if figure is None else str(figure)}
+        print_json(written | analysis.to_dict())
+        return
+    _print(analysis, output, len(instants))
+    if figure is not None:
+        console.print(f"figure: {figure}")
+
+
+def _places(analysis: Analysis, time: float) -> NDArray[np.float64]:
+    """(points, dim) where something was observed at or last before a time."""
+    at = int(np.searchsorted(analysis.times, time, side="right")) - 1
+    return np.unique(analysis.steps[at].readings.coords, axis=0)
+
+
+def _print(analysis: Analysis, output: Path, num_times: int) -> None:
+    told = analysis.to_dict()
+    kind = "filtered" if analysis.smoothed is None else "smoothed"
+    console.print(f"[bold]{output}[/]: fields at {num_times} times, {kind}")
+    rows: list[list[Any]] = [
+        ["observed values", told["values"]],
+        ["of these taken", told["values_taken"]],
+        ["sensors", told["sensors"]],
+        ["latent directions", told["state_latent_directions"]],
+        ["of these determined at the end", round(told["state_determined"][0])],
+        ["variance left open at the end", f"{told['state_prior_share'][0]:.2%}"],
+        ["log likelihood", told["log_likelihood"]],
+    ]
+    how = "told" if analysis.levels.told else "found"
+    rows += [[f"noise of {name}, {how}", value] for name, value in told["noise"].items()]
+    print_table("What the stream says", ["", ""], rows)
+    for caution in told["cautions"]:
+        error_console.print(f"note: {caution}", markup=False, soft_wrap=True)

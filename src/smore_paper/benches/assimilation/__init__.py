@@ -1,0 +1,1 @@
+"""What streams of sensors are worth: history, error bars, broken sensors, speed."""
