@@ -8,7 +8,7 @@ import xarray as xr
 
 from smore.assimilation import Stream, read_stream
 from smore.data import Trajectories
-from smore.errors import DataError
+from smore.errors import DataError, UnitsWarning
 from waves import CHANNELS
 
 
@@ -152,14 +152,42 @@ def test_tables_that_make_no_stream_say_why(tmp_path, surrogate, header, row, me
         read_stream(path, surrogate)
 
 
+@pytest.mark.parametrize("kind", ["dataset", "table"])
+def test_units_that_fit_are_converted(surrogate, table, tmp_path, kind):
+    times, coords, values, _ = table
+    known = ~np.isnan(values[:, 0])
+    times, coords, kilometres = times[known], coords[known], values[known, 0] / 1000
+    if kind == "dataset":
+        stream = xr.Dataset(
+            {"u": ("obs", kilometres, {"units": "km"})},
+            coords={"time": ("obs", times), "x": ("obs", coords[:, 0]), "y": ("obs", coords[:, 1])},
+        )
+    else:
+        stream = tmp_path / "stream.csv"
+        rows = [
+            f"{t},{x},{y},{u!r}" for t, (x, y), u in zip(times, coords, kilometres, strict=True)
+        ]
+        stream.write_text("\n".join(["time,x,y,u [km]", *rows]))
+    with pytest.warns(UnitsWarning, match="'km' to the model's 'm'"):
+        found = read_stream(stream, surrogate)
+    plain = xr.Dataset(
+        {"u": ("obs", 1000 * kilometres, {"units": "m"})},
+        coords={"time": ("obs", times), "x": ("obs", coords[:, 0]), "y": ("obs", coords[:, 1])},
+    )
+    expected = read_stream(plain, surrogate)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+    np.testing.assert_array_equal(found.times, expected.times)
+
+
 def test_other_units_and_missing_places_are_refused(surrogate, table):
     times, coords, values, _ = table
     points = xr.Dataset(
-        {"u": ("obs", values[:, 0], {"units": "km"})},
+        {"u": ("obs", values[:, 0], {"units": "kg"})},
         coords={"time": ("obs", times), "x": ("obs", coords[:, 0]), "y": ("obs", coords[:, 1])},
     )
     with pytest.raises(DataError, match="units 'm'"):
         read_stream(points, surrogate)
+    points = points.assign(u=points.u.assign_attrs(units="m"))
     with pytest.raises(DataError, match="coordinate 'y'"):
         read_stream(points.drop_vars("y"), surrogate)
     with pytest.raises(DataError, match="of one sequence"):

@@ -108,9 +108,10 @@ def find_layout(dataset: xr.Dataset, how: ReadAs) -> Layout:
 def _channels(dataset: xr.Dataset, how: ReadAs) -> tuple[list[str], Dimensions]:
     """The channels, in order, and the parts of their dimensions."""
     told = _told_dims(dataset, how)
-    known = [name for name in how.like.channels if name in dataset.data_vars]
+    # A model's channels are taken if all are there; else one may have another name here.
+    known = bool(how.like.channels) and set(how.like.channels) <= set(map(str, dataset.data_vars))
     if how.channels is not None or known:
-        names = [str(name) for name in how.channels or known]
+        names = [str(name) for name in how.channels or how.like.channels]
         require_channels(dataset, names)
         return names, find_dimensions(dataset, _dims(dataset, names), told)
     able = [name for name, why in candidates(dataset).items() if not why]
