@@ -165,7 +165,8 @@ def test_units_that_fit_are_converted(surrogate, table, tmp_path, kind):
     else:
         stream = tmp_path / "stream.csv"
         rows = [
-            f"{t},{x},{y},{u!r}" for t, (x, y), u in zip(times, coords, kilometres, strict=True)
+            f"{t},{x},{y},{float(u)!r}"
+            for t, (x, y), u in zip(times, coords, kilometres, strict=True)
         ]
         stream.write_text("\n".join(["time,x,y,u [km]", *rows]))
     with pytest.warns(UnitsWarning, match="'km' to the model's 'm'"):
