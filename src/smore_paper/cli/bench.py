@@ -21,7 +21,7 @@ from smore_paper.benches.defaults import bench_defaults
 from smore_paper.benches.epoch import bench_epoch
 from smore_paper.benches.inference import bench_inference
 from smore_paper.benches.meshes import study_meshes
-from smore_paper.benches.recipes import BEST_PRESETS, bench_recipes
+from smore_paper.benches.recipes import BEST_PRESETS, base_preset, bench_recipes
 from smore_paper.benches.steps import study_steps
 from smore_paper.cli.bench_assimilation import assimilation
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
@@ -129,7 +129,11 @@ def steps(
 def recipes(
     preset_names: Annotated[
         list[str] | None,
-        typer.Option("--preset", help="Configurations to fit; by default the paper's three best."),
+        typer.Option(
+            "--preset",
+            help="Configurations to fit, also ns-free and sw-fourier (other sizes); by default the "
+            "paper's three best.",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="Seeds are counted from this one.")] = 0,
@@ -138,9 +142,9 @@ def recipes(
     as_json: Json = False,
 ) -> None:
     """Fit the benchmarks with the fast recipe: errors, time, memory, beside the paper's claims."""
-    names = [preset(name).name for name in preset_names or BEST_PRESETS]
+    names = list(preset_names or BEST_PRESETS)
     for name in names:
-        load_benchmark(preset(name).dataset)  # simulated before the clock starts
+        load_benchmark(preset(base_preset(name)[0]).dataset)  # simulated before the clock starts
     if models is not None:
         models.mkdir(parents=True, exist_ok=True)
     study = bench_recipes(names, range(first_seed, first_seed + seeds), models)
