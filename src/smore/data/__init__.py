@@ -18,7 +18,7 @@ from smore.data.fields.scratch_fields import StoredFields
 from smore.data.fields.seen import has_moving_gaps, seen_points
 from smore.data.mesh import Mesh
 from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
-from smore.data.pace import DAY, Pace, days_of_year
+from smore.data.pace import DAY, Pace, days_of_year, month_numbers
 from smore.data.quadrature import scattered_mesh
 from smore.data.reading.files import (
     CSV_SUFFIX,
@@ -78,6 +78,7 @@ __all__ = [
     "fit_coordinate_map",
     "has_moving_gaps",
     "make_blocks",
+    "month_numbers",
     "numbered_fields",
     "open_dataset",
     "read_observations",

@@ -2,16 +2,13 @@
 
 from smore.evaluation.evaluation import Evaluation, evaluate_latents
 from smore.evaluation.fields import evaluate_fields
-from smore.evaluation.pod_dmd import PodDmd, affine_step
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import Scores, score
 from smore.evaluation.surrogate import evaluate_surrogate
 
 __all__ = [
     "Evaluation",
-    "PodDmd",
     "Scores",
-    "affine_step",
     "evaluate_fields",
     "evaluate_latents",
     "evaluate_surrogate",
