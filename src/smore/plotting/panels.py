@@ -147,7 +147,7 @@ def _side_by_side(
     across = 2 * panels[1] < beside[1]
     if across:
         size, shape = (panels[0], panels[1] + FLAT_HEIGHT), (2, 1)
-        shares = {"height_ratios": [panels[1], FLAT_HEIGHT]}
+        shares: dict[str, Any] = {"height_ratios": [panels[1], FLAT_HEIGHT]}
     else:
         size, shape = (panels[0] + beside[0], max(panels[1], beside[1])), (1, 2)
         shares = {"width_ratios": [panels[0], beside[0]]}
