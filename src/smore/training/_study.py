@@ -24,7 +24,6 @@ from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
-from smore.training.dynamics.forced.plain_dmd import plain_dmd
 from smore.training.dynamics.forced.record import (
     Array,
     Record,
@@ -32,6 +31,7 @@ from smore.training.dynamics.forced.record import (
     choosing_splits,
 )
 from smore.training.dynamics.forced.search import LeftOutForecasts, Search
+from smore.training.dynamics.forced.simple_members import plain_dmd, share_of_simple
 from smore.training.dynamics.forced.system import System
 from smore.training.preparing import Prepared
 from smore.training.references import largest_rank
@@ -148,7 +148,7 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         "stretches_unlike": errors.unlike,
         "cost_of_stability": cost,
         "stabilised": float(decay),
-    }
+    } | share_of_simple(search, candidate, decay=decay)
     return Study(chosen, piece, system, recent, errors, findings, dmd)
 
 

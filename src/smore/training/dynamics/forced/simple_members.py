@@ -1,6 +1,7 @@
-"""The member of the family that anyone could fit: least squares with a constant, and a rank.
+"""Members of the family that anyone could think of, as references to be beaten.
 
-A reference to be beaten. The forecasts inside the record that choose the model choose its rank.
+Climatology, persistence, and least squares with a constant. The forecasts inside the record that
+choose the model choose the rank of the last, and tell how much better than the first two it is.
 """
 
 from __future__ import annotations
@@ -50,3 +51,27 @@ def plain_dmd(search: Search, most: int) -> tuple[Array, Array] | None:
     # About 0 instead of the mean of the record's rows, which is nearly 0 in these coordinates.
     centre = anomalies.centre.weights[0] @ directions
     return directions, np.vstack([matrix, constant + centre - centre @ matrix])
+
+
+def share_of_simple(search: Search, candidate: Candidate, *, decay: bool) -> dict[str, float]:
+    """Error of a candidate over that of climatology or persistence, whichever is better.
+
+    Args:
+        search: forecasts inside the record.
+        candidate: what was chosen.
+        decay: whether its eigenvalues were made to decay.
+
+    Returns:
+        Findings `left_out_share`, and `left_out_simple`, 0 for climatology and 1 for persistence;
+        nothing where no forecasts could be made.
+    """
+    if not search.splits:
+        return {}
+    whole = Size(max(COUNTS))
+    scores = {
+        towards: search.score(Candidate(CentreKind(), False, whole, Shrinkage(np.inf, towards)))
+        for towards in (0.0, 1.0)
+    }
+    best = min(scores, key=lambda towards: scores[towards])
+    own = search.score(candidate, decay=decay) - candidate.handicap
+    return {"left_out_share": math.exp(own - scores[best]), "left_out_simple": best}
