@@ -93,17 +93,18 @@ def cost_in_words(cost: float) -> str:
     return f"{'lost' if cost > 0 else 'gained'} {abs(cost):.2%} of their accuracy"
 
 
-def accuracy_in_words(findings: dict[str, float]) -> str:
+def accuracy_in_words(verdict: Verdict, findings: dict[str, float]) -> str:
     """What stability does not say, with what the fit knows of it."""
+    matter = "accuracy is another matter" if verdict == "refused" else "stable is not accurate"
     share = findings.get("left_out_share")
     if share is None:
-        return "stable is not accurate: see `smore evaluate` for errors"
+        return f"{matter}: see `smore evaluate` for errors"
     simple = "climatology" if findings["left_out_simple"] == 0 else "persistence"
     if share < WORTHWHILE:
         known = f"forecasts inside the training data had {share:.2g} times the error of {simple}"
     else:
         known = f"forecasts inside the training data were hardly better than {simple}"
-    return f"stable is not accurate: {known}; see `smore evaluate` for other data"
+    return f"{matter}: {known}; see `smore evaluate` for other data"
 
 
 def _linear_part(surrogate: Surrogate) -> NDArray[np.float64]:
@@ -155,7 +156,7 @@ def _print(
     findings = surrogate.description.training.findings
     verdict, *rest = certificate.text().splitlines()
     console.print(verdict, style=STYLES[certificate.claims.verdict], markup=False)
-    console.print(accuracy_in_words(findings), markup=False)
+    console.print(accuracy_in_words(certificate.claims.verdict, findings), markup=False)
     for line in rest:
         console.print(line, markup=False)
     if constants is not None:
