@@ -42,7 +42,7 @@ from smore.data import (
     require_snapshots,
 )
 from smore.errors import DataError, NotFittedError, SettingsError, UnobservedWarning
-from smore.evaluation import Evaluation, evaluate_surrogate
+from smore.evaluation import Evaluation, Skill, evaluate_surrogate, rolling_skill
 from smore.inference import FitMethod, LatentState, cautions
 from smore.inputs import Data, as_trajectories
 from smore.model_file import load_surrogate, save_surrogate
@@ -322,17 +322,7 @@ class SMORE:
             noise: see `infer`.
             missing: see `infer`.
         """
-        surrogate = self._fitted()
-        trajectories = self.read(data, missing=missing)
-        require_snapshots(trajectories, 2)
-        names = [channel.name for channel in surrogate.description.channels]
-        here = [channel.name for channel in trajectories.channels]
-        if not set(names) <= set(here):
-            raise DataError(
-                f"the model forecasts {', '.join(names)}, the data have {', '.join(here)}; "
-                "rename the channels"
-            )
-        trajectories = surrogate.aligned(trajectories.select_channels(names))
+        surrogate, trajectories = self._fitted(), self._truth(data, missing)
         known = (
             trajectories
             if observations is None
@@ -343,6 +333,44 @@ class SMORE:
                 f"expected observations of {len(trajectories)} sequences, got {len(known)}"
             )
         return evaluate_surrogate(surrogate, trajectories, known, method, noise)
+
+    def skill(
+        self,
+        data: Data,
+        *,
+        horizon: int | None = None,
+        origins: int | None = None,
+        method: FitMethod = "posterior",
+        noise: Noise = None,
+        missing: Missing = "refuse",
+    ) -> Skill:
+        """Forecast from many snapshots of a record and score what followed, by lead time.
+
+        Args:
+            data: the truth, best one long sequence.
+            horizon: steps ahead; by default half of a single sequence, all of several ones.
+            origins: how many forecasts, spread evenly; by default 5, at least one a sequence.
+            method: see `infer`.
+            noise: see `infer`.
+            missing: see `infer`.
+        """
+        surrogate, trajectories = self._fitted(), self._truth(data, missing)
+        return rolling_skill(
+            surrogate, trajectories, method, noise, horizon=horizon, num_origins=origins
+        )
+
+    def _truth(self, data: Data, missing: Missing) -> Trajectories:
+        """Data to compare forecasts with, aligned with the model."""
+        surrogate, trajectories = self._fitted(), self.read(data, missing=missing)
+        require_snapshots(trajectories, 2)
+        names = [channel.name for channel in surrogate.description.channels]
+        here = [channel.name for channel in trajectories.channels]
+        if not set(names) <= set(here):
+            raise DataError(
+                f"the model forecasts {', '.join(names)}, the data have {', '.join(here)}; "
+                "rename the channels"
+            )
+        return surrogate.aligned(trajectories.select_channels(names))
 
     def place_sensors(
         self,

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from smore import SMORE
-from smore.cli.certify import certify
+from smore.cli.certify import accuracy_in_words, certify, cost_in_words
 from smore.cli.output import console
 from smore.model_file.surrogate_file import save_surrogate
 from smore.stability.certify import certify_dynamics
@@ -157,3 +157,41 @@ def test_growth_that_was_only_observed_is_not_called_proved(folder):
 
 def test_stable_is_not_said_to_be_accurate(folder):
     assert "stable is not accurate" in run(folder / "waves.smore")
+
+
+def test_accuracy_is_told_right_below_the_verdict(folder):
+    """A headline that says CERTIFIED is of stability alone."""
+    verdict, below, *_ = run(folder / "waves.smore").splitlines()
+    assert verdict.startswith("CERTIFIED")
+    assert below == "stable is not accurate: see `smore evaluate` for errors"
+    refused = run(folder / "lrlq.smore", code=3)
+    assert refused.index("accuracy is another matter: ") < refused.index("try: ")
+
+
+@pytest.mark.parametrize(
+    ("share", "simple", "told"),
+    [
+        (0.26, 0.0, "had 0.26 times the error of climatology"),
+        (0.95, 1.0, "were hardly better than persistence"),
+        (1.2, 0.0, "were hardly better than climatology"),
+    ],
+)
+def test_a_stable_model_that_forecasts_nothing_is_told_so(share, simple, told):
+    words = accuracy_in_words("certified", {"left_out_share": share, "left_out_simple": simple})
+    assert words == (
+        f"stable is not accurate: forecasts inside the training data {told}; "
+        "see `smore evaluate` for other data"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cost", "told"),
+    [
+        (0.0123, "lost 1.23% of their accuracy"),
+        (-0.0006, "gained 0.06% of their accuracy"),
+        (0.0, "lost nothing"),
+        (-1e-9, "lost nothing"),
+    ],
+)
+def test_a_gain_is_not_told_as_a_loss(cost, told):
+    assert cost_in_words(cost) == told

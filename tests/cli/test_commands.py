@@ -55,6 +55,35 @@ def folder(tmp_path_factory):
     return place
 
 
+def test_one_record_is_forecast_from_rolling_origins(folder):
+    how = ("--horizon", "30", "--origins", "3")
+    printed, _ = smore("evaluate", "flow.smore", "long.nc", *how, "--json", folder=folder)
+    scores = json.loads(printed)
+    rolling = scores["rolling"]
+    assert rolling["num_origins"] == 3
+    assert rolling["leads"] == list(range(1, 31))
+    assert set(rolling["nmse"]) == {"model", "persistence", "climatology", "dmd"}
+    assert rolling["full_nmse"]["model"] < 0.01 * rolling["full_nmse"]["climatology"]
+    assert set(rolling["calibration"]["coverage"]) == {"0.5", "0.8", "0.9", "0.95"}
+    plain, _ = smore("evaluate", "flow.smore", "test.nc", "--json", folder=folder)
+    assert set(scores) == {*json.loads(plain), "rolling"}
+
+
+def test_calibration_is_told_and_drawn(folder):
+    printed, _ = smore(
+        "evaluate", "flow.smore", "test.nc", "--calibration", "--figure", "skill.png", folder=folder
+    )
+    assert "Share of true values inside intervals" in printed
+    assert "90% intervals hold" in printed
+    assert (folder / "skill.png").stat().st_size > 50_000
+    _, error = smore(
+        *("evaluate", "flow.smore", "test.nc", "--calibration", "--method", "least-squares"),
+        folder=folder,
+        code=2,
+    )
+    assert "only method 'posterior'" in error
+
+
 def test_a_file_goes_through_fit_and_evaluate(folder):
     printed, _ = smore("evaluate", "flow.smore", "test.nc", "--json", folder=folder)
     scores = json.loads(printed)

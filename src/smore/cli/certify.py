@@ -23,6 +23,8 @@ from smore.surrogate import Surrogate, iterate
 EXIT_CODES: dict[Verdict, int] = {"certified": 0, "refused": 3, "bounded": 4}
 STYLES: dict[Verdict, str] = {"certified": "green", "refused": "bold red", "bounded": "yellow"}
 SHOWN_STATES = 30
+# Below this share of the error of a simple forecast a model is worth having.
+WORTHWHILE = 0.9
 
 
 def certify(
@@ -62,10 +64,9 @@ def certify(
     if as_json:
         print_json(_summary(certificate, constants, forecast, state))
     else:
-        _print(certificate, constants, forecast)
+        _print(certificate, constants, forecast, model.surrogate_)
         if state is not None:
             _print_state(state)
-        _print_origin(model.surrogate_)
     if figure is not None:
         linear = _linear_part(model.surrogate_)
         save_figure(certificate_figure(certificate, linear, _rollouts(model), forecast), figure)
@@ -75,16 +76,35 @@ def certify(
         raise typer.Exit(code)
 
 
-def _print_origin(surrogate: Surrogate) -> None:
-    """Where stability comes from if not from the data, and what it does not say."""
-    findings = surrogate.description.training.findings
+def _print_origin(findings: dict[str, float]) -> None:
+    """Where stability comes from if not from the data."""
     made = int(findings.get("modes_made_to_decay", 0))
     if made:
         console.print(
             f"training   {made} modes that grew were made to decay by 1e-6 per step; left-out "
-            f"trajectories lost {findings['cost_of_stability']:.2%} of their accuracy by it",
+            f"trajectories {cost_in_words(findings['cost_of_stability'])} by it",
         )
-    console.print("stable is not accurate: see `smore evaluate` for errors")
+
+
+def cost_in_words(cost: float) -> str:
+    """What a relative rise of left-out errors means; a fall is a gain."""
+    if round(cost, 4) == 0:
+        return "lost nothing"
+    return f"{'lost' if cost > 0 else 'gained'} {abs(cost):.2%} of their accuracy"
+
+
+def accuracy_in_words(verdict: Verdict, findings: dict[str, float]) -> str:
+    """What stability does not say, with what the fit knows of it."""
+    matter = "accuracy is another matter" if verdict == "refused" else "stable is not accurate"
+    share = findings.get("left_out_share")
+    if share is None:
+        return f"{matter}: see `smore evaluate` for errors"
+    simple = "climatology" if findings["left_out_simple"] == 0 else "persistence"
+    if share < WORTHWHILE:
+        known = f"forecasts inside the training data had {share:.2g} times the error of {simple}"
+    else:
+        known = f"forecasts inside the training data were hardly better than {simple}"
+    return f"{matter}: {known}; see `smore evaluate` for other data"
 
 
 def _linear_part(surrogate: Surrogate) -> NDArray[np.float64]:
@@ -131,9 +151,12 @@ def _print(
     certificate: Certificate,
     constants: DecoderConstants | None,
     forecast: ForecastBound | None,
+    surrogate: Surrogate,
 ) -> None:
+    findings = surrogate.description.training.findings
     verdict, *rest = certificate.text().splitlines()
     console.print(verdict, style=STYLES[certificate.claims.verdict], markup=False)
+    console.print(accuracy_in_words(certificate.claims.verdict, findings), markup=False)
     for line in rest:
         console.print(line, markup=False)
     if constants is not None:
@@ -150,6 +173,7 @@ def _print(
             )
     if forecast is not None:
         _print_forecast(forecast)
+    _print_origin(findings)
 
 
 def _print_forecast(forecast: ForecastBound) -> None:

@@ -11,6 +11,7 @@ from smore.cli.laboratory import laboratory
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_evaluation, print_json
 from smore.cli.reading import say_reading, with_reading
+from smore.cli.skill import print_calibration, print_skill
 from smore.data import Trajectories
 from smore.errors import SettingsError
 from smore.inference import FitMethod
@@ -38,8 +39,23 @@ def evaluate(
         FitMethod, typer.Option(help="How initial states are inferred.")
     ] = "posterior",
     missing: MissingOption = "refuse",
+    horizon: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rolling origins: steps ahead; default: half of one record."),
+    ] = None,
+    origins: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rolling origins: how many forecasts; default: 5."),
+    ] = None,
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="Tell how often intervals hold the truth.")
+    ] = False,
     figure: Annotated[
-        Path | None, typer.Option(help="Draw truth, forecast and error of one sequence here.")
+        Path | None,
+        typer.Option(
+            help="Draw truth, forecast and error of one sequence here, of one record also skill "
+            "against lead time, with --calibration also reliability."
+        ),
     ] = None,
     results: Annotated[
         Path | None, typer.Option(help="With --dataset: append the scores to this CSV file.")
@@ -47,11 +63,16 @@ def evaluate(
     as_json: Json = False,
     reading: dict[str, Any] | None = None,
 ) -> None:
-    """Forecast every sequence from its first snapshot and score it against the others."""
+    """Forecast every sequence from its first snapshot and score it against the others.
+
+    One record is forecast from several snapshots too (rolling origins), and scored by lead time.
+    """
     if (not data) == (dataset is None):
         raise SettingsError("say what to evaluate on: a file, or a benchmark with --dataset")
     if dataset is None and (further is not None or results is not None):
         raise SettingsError("--further and --results belong to --dataset")
+    if calibration and method != "posterior":
+        raise SettingsError("--calibration needs error bars: only method 'posterior' has them")
     require_figure_format(figure)
     model = SMORE.load(model_file)
     if dataset is not None:
@@ -59,17 +80,27 @@ def evaluate(
     else:
         trajectories = model.read(list(data or []), missing=missing, **(reading or {}))
         say_reading(trajectories)
+    asked = calibration or horizon is not None or origins is not None
+    skill = None
     with shown_passes("evaluating"):
         evaluation = model.evaluate(trajectories, method=method)
+        if asked or len(trajectories) == 1:
+            skill = model.skill(trajectories, horizon=horizon, origins=origins, method=method)
     if results is not None:
         scored = f"{dataset}" if further is None else f"{dataset}, {further} further trajectories"
         laboratory().append_result(results, model, evaluation, dataset=scored, preset="")
     if figure is not None:
-        save_figure(forecast_figure(model.surrogate_, trajectories), figure)
+        drawn = forecast_figure(model.surrogate_, trajectories, skill, reliability=calibration)
+        save_figure(drawn, figure)
     if as_json:
-        print_json(evaluation.to_dict())
+        rolling = {} if skill is None else {"rolling": skill.to_dict()}
+        print_json(evaluation.to_dict() | rolling)
         return
     print_evaluation(evaluation)
+    if skill is not None:
+        print_skill(skill)
+        if calibration:
+            print_calibration(skill)
     if figure is not None:
         console.print(f"figure: {figure}")
 

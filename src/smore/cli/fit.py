@@ -22,6 +22,9 @@ from smore.settings import Settings
 from smore.surrogate import TrainingRecord
 from smore.training import EVERY_SECONDS, discard_checkpoints, require_same_settings
 
+# Squared errors per variance below which it is no matter how much better a basis could be.
+AS_GOOD_AS_EXACT = 1e-10
+
 
 @with_fields_of(Settings)
 @with_reading
@@ -196,6 +199,8 @@ def _choice_report(findings: dict[str, float], settings: Settings) -> str:
 def _decoder_report(findings: dict[str, float]) -> str:
     """How good the basis is, beside the best there is."""
     report = f"decoder error {findings['decoder_error']:.3g} on the training data"
+    if findings["decoder_error"] < AS_GOOD_AS_EXACT:
+        return f"{report}: as good as exact"
     if "pod_limit" in findings and findings["pod_limit"] > 0:
         ratio = findings["decoder_error"] / findings["pod_limit"]
         report += f", {ratio:.3g}x of the best possible linear basis ({findings['pod_limit']:.3g})"

@@ -1,21 +1,28 @@
 """How good a forecast is, and whether it beats doing nothing."""
 
+from smore.evaluation.calibration import CURVE, LEVELS, Calibration
 from smore.evaluation.evaluation import Evaluation, evaluate_latents
 from smore.evaluation.fields import evaluate_fields
-from smore.evaluation.pod_dmd import PodDmd, affine_step
 from smore.evaluation.references import persistence_errors, truth_energy
+from smore.evaluation.rolling import rolling_skill
 from smore.evaluation.scores import Scores, score
+from smore.evaluation.skill import NAMES, LeadScores, Skill
 from smore.evaluation.surrogate import evaluate_surrogate
 
 __all__ = [
+    "CURVE",
+    "LEVELS",
+    "NAMES",
+    "Calibration",
     "Evaluation",
-    "PodDmd",
+    "LeadScores",
     "Scores",
-    "affine_step",
+    "Skill",
     "evaluate_fields",
     "evaluate_latents",
     "evaluate_surrogate",
     "persistence_errors",
+    "rolling_skill",
     "score",
     "truth_energy",
 ]

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Timeline, Trajectories
 from smore.decoder import Decoder, squared_errors
+from smore.evaluation._words import steps_in_words
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import score
 from smore.inference import least_squares, normal_equations
@@ -27,9 +28,10 @@ class Evaluation:
 
     `..._mse` is per field entry in the data's units, `..._nmse` divides each channel by its
     variance over the training data. Persistence keeps the first snapshot; climatology is the mean
-    of the training data. `decoder_...` is the error of fitting each snapshot by itself, which no
-    dynamics can undercut; None where a snapshot has too few values per latent to judge by, and of
-    forecasts that come as fields. None stands where nothing was observed.
+    of the training data, decoded by the model where it does not keep it. `decoder_...` is the error
+    of fitting each snapshot by itself, which no dynamics can undercut; None where a snapshot has
+    too few values per latent to judge by, and of forecasts that come as fields. None stands where
+    nothing was observed.
     """
 
     num_sequences: int
@@ -83,8 +85,8 @@ class Evaluation:
             names = " or ".join(unbeaten)
             return f"The forecast does not beat {names}: do not use this model as it is."
         ratios = [f"{ratio:.3g} times below {name}" for name, ratio in self.improvements.items()]
-        late = self.worse_than_persistence_until
-        caveat = f", but above persistence up to step {late}" if late else ""
+        worse, known = self._against_persistence
+        caveat = f", but above persistence {steps_in_words(worse, known)}" if worse else ""
         return f"The forecast error is {' and '.join(ratios)}{caveat}."
 
     def limit(self) -> str | None:
@@ -93,10 +95,7 @@ class Evaluation:
         if share is None or not math.isfinite(share):
             return None
         if share > 0.5:
-            return (
-                f"Decoding alone leaves {share:.0%} of it: what the modes do not hold, "
-                "noise in the data included."
-            )
+            return f"Decoding alone leaves {share:.0%} of it: what the modes do not hold."
         return f"Decoding alone leaves {share:.2%} of it; dynamics and initial states add the rest."
 
     @property
@@ -107,15 +106,15 @@ class Evaluation:
         return self.decoder_nmse / self.full_nmse
 
     @property
-    def worse_than_persistence_until(self) -> int:
-        """The last step at which keeping the first snapshot is better; 0 if there is none."""
+    def _against_persistence(self) -> tuple[list[int], list[int]]:
+        """Steps at which keeping the first snapshot is better, and those that can be compared."""
         pairs = zip(self.per_step_mse, self.persistence_per_step_mse, strict=True)
-        worse = [
-            step
+        known = {
+            step: not error < kept
             for step, (error, kept) in enumerate(pairs, start=1)
-            if error is not None and kept is not None and not error < kept
-        ]
-        return max(worse, default=0)
+            if error is not None and kept is not None
+        }
+        return [step for step, worse in known.items() if worse], list(known)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -134,11 +133,12 @@ def evaluate_latents(
     variance: Tensor,
     horizon: int,
     chunk_size: int | None = None,
+    climate: Tensor | None = None,
 ) -> Evaluation:
     """Score latent forecasts against the snapshots they predict.
 
     Args:
-        decoder: decodes both forecast and climatology.
+        decoder: decodes forecasts, and the climatology where that is all there is.
         blocks: the truth, normalised.
         forecast: (snapshots, codes, p) predicted latents.
         climatology: (codes, p) latents of the training mean.
@@ -148,14 +148,17 @@ def evaluate_latents(
         variance: (channels,) variance over the training data, in the data's units.
         horizon: snapshots in the training window.
         chunk_size: points decoded at once.
+        climate: (snapshots, channels) sums of squared errors of the mean of the data, in the
+            data's units, where that mean is known.
     """
     squared, count = squared_errors(decoder, blocks, forecast, chunk_size)
-    constant = climatology.expand_as(forecast)
-    climate, _ = squared_errors(decoder, blocks, constant, chunk_size)
+    if climate is None:
+        constant = climatology.expand_as(forecast)
+        climate = squared_errors(decoder, blocks, constant, chunk_size)[0] * scale**2
     fitted = _decoder_errors(decoder, blocks, squared, chunk_size)
     return evaluation_of(
         squared * scale**2,
-        climate * scale**2,
+        climate,
         count,
         (fitted[0] * scale**2, fitted[1]),
         trajectories,

@@ -16,11 +16,12 @@ from smore.data import Mesh
 from smore.decoder import Decoder, Interpolation, interpolation_of
 from smore.dynamics import LatentDynamics
 from smore.settings import Settings
-from smore.surrogate import Description, build_decoder, build_dynamics
+from smore.surrogate import MONTHS, Description, build_decoder, build_dynamics
 
 DECODER, DYNAMICS, PRIOR = "decoder.", "dynamics.", "prior."
 # As bytes: what a forged file has for booleans may be neither true nor false.
 SEEN = "mesh.seen"
+REFERENCE = "reference."
 
 _SIZES = ("latent_dim", "hidden_dim", "rank", "dynamics_hidden_dim")
 
@@ -142,7 +143,21 @@ def _expected_beside_networks(
         expected[f"{PRIOR}{number}.factor"] = real(dim, dim)
         if f"{PRIOR}{number}.count" in tensors:
             expected[f"{PRIOR}{number}.count"] = _Expected(torch.int64, ())
-    return expected | _expected_mesh(description)
+    return expected | _expected_mesh(description) | _expected_references(description)
+
+
+def _expected_references(description: Description) -> dict[str, _Expected]:
+    if description.references is None or description.mesh is None:
+        return {}
+    rank = description.references.rank
+    shape = (len(description.channels), description.mesh.num_points)
+    expected = {f"{REFERENCE}mean": _Expected(torch.float64, shape)}
+    if description.references.monthly:
+        expected[f"{REFERENCE}monthly"] = _Expected(torch.float32, (MONTHS, *shape))
+    if rank:
+        expected[f"{REFERENCE}modes"] = _Expected(torch.float64, (shape[0] * shape[1], rank))
+        expected[f"{REFERENCE}step"] = _Expected(torch.float64, (rank + 1, rank))
+    return expected
 
 
 def _expected_mesh(description: Description) -> dict[str, _Expected]:

@@ -17,6 +17,7 @@ from smore.model_file._tensors import (
     DECODER,
     DYNAMICS,
     PRIOR,
+    REFERENCE,
     SEEN,
     hollow_networks,
     named_part,
@@ -26,7 +27,7 @@ from smore.model_file._tensors import (
 from smore.model_file.container import load_file, save_file
 from smore.settings import RETIRED
 from smore.stability import Certificate, Claims
-from smore.surrogate import Description, Surrogate
+from smore.surrogate import Description, PodDmd, References, Surrogate
 
 # What pydantic may allocate for each letter that is wrong is a hundred times as much.
 LONGEST_TEXT = 2**19
@@ -97,6 +98,7 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
         }
     if surrogate.seen is not None:
         tensors[SEEN] = torch.tensor(surrogate.seen, dtype=torch.uint8)
+    tensors |= _named(REFERENCE, _reference_tensors(surrogate.references))
     text = StoredText(description=surrogate.description, claims=certificate.claims)
     save_file(path, tensors, text.model_dump_json())
 
@@ -143,7 +145,28 @@ def _surrogate(tensors: dict[str, Tensor], stored: StoredText) -> Surrogate:
             tensors["certificate.centre"].numpy(),
             tensors["certificate.factor"].numpy(),
         ),
+        _references(named_part(REFERENCE, tensors)),
     )
+
+
+def _reference_tensors(references: References | None) -> dict[str, Tensor]:
+    if references is None:
+        return {}
+    tensors = {"mean": torch.tensor(references.mean)}
+    if references.monthly is not None:
+        tensors["monthly"] = torch.tensor(references.monthly)
+    if references.dmd is not None:
+        tensors["modes"] = torch.tensor(references.dmd.modes)
+        tensors["step"] = torch.tensor(references.dmd.step)
+    return tensors
+
+
+def _references(tensors: dict[str, Tensor]) -> References | None:
+    if not tensors:
+        return None
+    part = {name: tensor.numpy() for name, tensor in tensors.items()}
+    dmd = PodDmd(part["mean"].ravel(), part["modes"], part["step"]) if "modes" in part else None
+    return References(part["mean"], part.get("monthly"), dmd)
 
 
 def _priors(tensors: dict[str, Tensor]) -> tuple[LatentPrior, ...]:

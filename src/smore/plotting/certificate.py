@@ -64,10 +64,10 @@ def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
     axes.plot(steps, distances.T, color="tab:blue", alpha=0.25, lw=0.8)
     axes.plot([], [], color="tab:blue", label="rollouts")
     bound = certificate.bound(float(distances[:, 0].max()), len(steps) - 1)
-    if np.isfinite(bound).all():
-        axes.plot(steps, bound, color="tab:red", lw=1.5, label="bound")
     start = float(np.nanmax(distances[:, 0]))
-    tops = [float(np.nanmax(distances)), *bound[np.isfinite(bound)].tolist()]
+    shown = _within(bound, LARGEST_SHOWN * start)
+    axes.plot(steps, shown, color="tab:red", lw=1.5, label=_bound_label("bound", shown))
+    tops = [float(np.nanmax(distances)), *shown[np.isfinite(shown)].tolist()]
     axes.set_yscale("log")
     axes.set_ylim(
         max(SMALLEST_SHOWN * start, float(np.nanmin(distances)) / 3),
@@ -82,10 +82,22 @@ def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
 
 def _draw_forecast(axes: Axes, forecast: ForecastBound) -> None:
     steps = np.arange(len(forecast.bound))
-    if np.isfinite(forecast.bound).any():
-        axes.plot(steps, forecast.bound, color="tab:red", label="bound (Theorem 3)")
+    shown = _within(forecast.bound, LARGEST_SHOWN * float(forecast.measured.max()))
+    label = _bound_label("bound (Theorem 3)", shown)
+    axes.plot(steps, shown, color="tab:red", label=label)
     axes.plot(steps, forecast.measured, color="tab:blue", label="largest measured")
     axes.set_yscale("log")
     axes.set_xlabel("steps")
     axes.set_ylabel("L2 error of the field")
     axes.legend(frameon=False)
+
+
+def _within(bound: Array, largest: float) -> Array:
+    """The bound where it is not too large to be drawn, infinite for instance; NaN elsewhere."""
+    return np.where(bound <= largest, bound, np.nan)
+
+
+def _bound_label(name: str, shown: Array) -> str:
+    """What is drawn, and from which step on it is not."""
+    beyond = np.isnan(shown)
+    return f"{name}, too large from step {int(beyond.argmax())} on" if beyond.any() else name

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.cm import ScalarMappable
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
 from smore.data import Clock, Mesh, Space, Trajectories
 from smore.errors import SettingsError, unwritable
+from smore.evaluation import Skill
+from smore.plotting._skill import draw_skill, skill_size
 from smore.plotting.fields import draw_field, height_ratio
 from smore.surrogate import Surrogate, advance, decode, infer
+
+# Of a row of curves below panels, in inches.
+FLAT_HEIGHT = 3.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +50,28 @@ def snapshot_panels(
     units: str = "",
 ) -> Figure:
     """A figure with a panel for every row and column, and a colour bar for each row."""
+    figure = Figure(figsize=_panel_size(rows, titles, mesh, space), layout="constrained")
+    draw_panels(figure, rows, titles, mesh, space, heading, units)
+    return figure
+
+
+def _panel_size(
+    rows: Sequence[Row], titles: Sequence[str], mesh: Mesh, space: Space
+) -> tuple[float, float]:
     ratio, width = height_ratio(mesh, space, of_line=0.6), 2.1
-    figure = Figure(
-        figsize=(width * len(titles) + 1.3, width * ratio * len(rows) + 0.9), layout="constrained"
-    )
+    return width * len(titles) + 1.3, width * ratio * len(rows) + 0.9
+
+
+def draw_panels(
+    figure: Figure | SubFigure,
+    rows: Sequence[Row],
+    titles: Sequence[str],
+    mesh: Mesh,
+    space: Space,
+    heading: str,
+    units: str = "",
+) -> None:
+    """`snapshot_panels` on a figure, or a part of one."""
     figure.suptitle(heading, fontsize=11)
     grid = figure.subplots(len(rows), len(titles), squeeze=False)
     # The first row sets the scale: a forecast that went astray must not hide the truth.
@@ -66,11 +90,25 @@ def snapshot_panels(
             axes[0].plot(*row.marks.T, ".", color="black", markersize=1.5)
         if isinstance(drawn, ScalarMappable):
             figure.colorbar(drawn, ax=axes.tolist(), shrink=0.85, pad=0.01, label=units)
-    return figure
 
 
-def forecast_figure(surrogate: Surrogate, trajectories: Trajectories, sequence: int = 0) -> Figure:
-    """Truth, forecast from the first snapshot and error of one sequence, first channel."""
+def forecast_figure(
+    surrogate: Surrogate,
+    trajectories: Trajectories,
+    skill: Skill | None = None,
+    *,
+    sequence: int = 0,
+    reliability: bool = False,
+) -> Figure:
+    """Truth, forecast from the first snapshot and error of one sequence, first channel.
+
+    Args:
+        surrogate: the model.
+        trajectories: the truth.
+        skill: drawn beside the panels if given.
+        sequence: number of the sequence.
+        reliability: whether shares inside intervals are drawn too.
+    """
     description = surrogate.description
     names = [channel.name for channel in description.channels]
     chosen = surrogate.aligned(trajectories.select_channels(names)).select([sequence])
@@ -83,18 +121,39 @@ def forecast_figure(surrogate: Surrogate, trajectories: Trajectories, sequence: 
     if truth.observed is not None:
         known = truth.observed[shown, 0]
         true, predicted = np.where(known, true, np.nan), np.where(known, predicted, np.nan)
-    return snapshot_panels(
-        [
-            Row("truth", true),
-            Row("forecast", predicted),
-            Row("|error|", np.abs(predicted - true), is_error=True),
-        ],
-        [_title(index, truth.times[index], chosen.clock) for index in shown],
-        truth.mesh,
-        description.space,
-        f"{names[0]}, sequence {sequence + 1}, forecast from snapshot 1",
-        description.channels[0].units,
+    rows = [
+        Row("truth", true),
+        Row("forecast", predicted),
+        Row("|error|", np.abs(predicted - true), is_error=True),
+    ]
+    titles = [_title(index, truth.times[index], chosen.clock) for index in shown]
+    where = truth.mesh, description.space
+    heading = f"{names[0]}, sequence {sequence + 1}, forecast from snapshot 1"
+    units = description.channels[0].units
+    if skill is None:
+        return snapshot_panels(rows, titles, *where, heading, units)
+    figure, left, right, across = _side_by_side(
+        _panel_size(rows, titles, *where), skill_size(skill, reliability=reliability)
     )
+    draw_panels(left, rows, titles, *where, heading, units)
+    draw_skill(right, skill, reliability=reliability, across=across)
+    return figure
+
+
+def _side_by_side(
+    panels: tuple[float, float], beside: tuple[float, float]
+) -> tuple[Figure, SubFigure, SubFigure, bool]:
+    """A figure with room for both: beside each other, or flat panels above a row of curves."""
+    across = 2 * panels[1] < beside[1]
+    if across:
+        size, shape = (panels[0], panels[1] + FLAT_HEIGHT), (2, 1)
+        shares: dict[str, Any] = {"height_ratios": [panels[1], FLAT_HEIGHT]}
+    else:
+        size, shape = (panels[0] + beside[0], max(panels[1], beside[1])), (1, 2)
+        shares = {"width_ratios": [panels[0], beside[0]]}
+    figure = Figure(figsize=size, layout="constrained")
+    parts: Any = figure.subfigures(*shape, **shares)
+    return figure, parts[0], parts[1], across
 
 
 def _title(index: int, time: float, clock: Clock) -> str:

@@ -3,21 +3,33 @@
 from smore.surrogate.advancing import advance, advance_uncertain, iterate
 from smore.surrogate.asking import instants_of, mesh_of
 from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
-from smore.surrogate.description import Description, MeshLayout, TrainingRecord
+from smore.surrogate.description import (
+    Description,
+    MeshLayout,
+    ReferenceLayout,
+    TrainingRecord,
+)
 from smore.surrogate.forecasting import fields_dataset, forecast_dataset
 from smore.surrogate.inferring import Noise, infer, inferred, noise_of
 from smore.surrogate.networks import build_decoder, build_dynamics, build_network, count_parameters
+from smore.surrogate.pod_dmd import PodDmd, affine_step
+from smore.surrogate.references import MONTHS, References, months_of
 from smore.surrogate.surrogate import LEAST_NOISE, Surrogate
 
 __all__ = [
     "LEAST_NOISE",
+    "MONTHS",
     "Description",
     "MeshLayout",
     "Noise",
+    "PodDmd",
+    "ReferenceLayout",
+    "References",
     "Surrogate",
     "TrainingRecord",
     "advance",
     "advance_uncertain",
+    "affine_step",
     "build_decoder",
     "build_dynamics",
     "build_network",
@@ -33,5 +45,6 @@ __all__ = [
     "instants_of",
     "iterate",
     "mesh_of",
+    "months_of",
     "noise_of",
 ]

@@ -73,6 +73,20 @@ class MeshLayout(BaseModel):
         return math.prod(self.shape)
 
 
+class ReferenceLayout(BaseModel):
+    """Which references are stored beside the training mesh.
+
+    Attributes:
+        monthly: whether there is a mean of every calendar month.
+        rank: of the plain DMD; 0 where there is none.
+    """
+
+    model_config = STORED
+
+    monthly: bool = False
+    rank: int = Field(default=0, ge=0)
+
+
 class Description(BaseModel):
     """The meaning of a model's inputs and outputs.
 
@@ -89,6 +103,7 @@ class Description(BaseModel):
         training_variance: per channel, variance over the training data, the data's units.
         latent_radius: largest distance of a training latent from their mean.
         mesh: layout of the training mesh if all sequences shared one.
+        references: what forecasts are compared with, if the model keeps any; it needs a mesh.
     """
 
     model_config = STORED
@@ -109,6 +124,7 @@ class Description(BaseModel):
     latent_radius: float
     training: TrainingRecord
     mesh: MeshLayout | None
+    references: ReferenceLayout | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -151,6 +167,8 @@ class Description(BaseModel):
             raise ValueError(f"a coordinate map of {place} in a space of {self.space}")
         if self.mesh is not None and len(self.mesh.coordinate_dims) != self.space.dim:
             raise ValueError(f"a mesh of {self.mesh.coordinate_dims} in {self.space}")
+        if self.references is not None and self.mesh is None:
+            raise ValueError("references without a mesh")
         return self
 
     @model_validator(mode="after")

@@ -23,6 +23,7 @@ from smore.inference import (
 )
 from smore.stability import Certificate
 from smore.surrogate.description import Description
+from smore.surrogate.references import References
 
 # Where the decoder reproduces the training data to round-off, observations are still no better
 # than single precision.
@@ -46,6 +47,7 @@ class Surrogate:
         seen: (channels, points of `mesh`) at which some training snapshot has a value; None where
             that is all of them, or there is no mesh.
         certificate: what has been proved about the dynamics as they are iterated.
+        references: what a forecast has to beat, on `mesh`; None where they were not kept.
     """
 
     decoder: Decoder
@@ -56,6 +58,7 @@ class Surrogate:
     mesh: Mesh | None
     seen: NDArray[np.bool_] | None
     certificate: Certificate
+    references: References | None = None
 
     @property
     def prior(self) -> LatentPrior:
@@ -82,6 +85,12 @@ class Surrogate:
         if self.seen is None or self.mesh is None or not self.mesh.same_points(mesh):
             return None
         return self.seen
+
+    def references_on(self, mesh: Mesh) -> References | None:
+        """`references`, if `mesh` has the points of the training mesh."""
+        if self.references is None or self.mesh is None or not self.mesh.same_points(mesh):
+            return None
+        return self.references
 
     def decoder_chunks(self, mesh: Mesh, points: slice) -> Iterator[tuple[slice, Tensor]]:
         """Slices of a range of points of `mesh`, with their decoder coordinates."""

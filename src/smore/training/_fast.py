@@ -143,6 +143,7 @@ def _train_linear(
         divergence=fit.divergence,
         left_out=errors,
         recent=studied.recent,
+        dmd=studied.dmd,
     )
 
 

@@ -16,7 +16,9 @@ from smore.data import AnyBlock, Block, Timeline, make_blocks
 from smore.decoder import Decoder
 from smore.runtime import one_thread
 from smore.settings import Settings
+from smore.surrogate import PodDmd
 from smore.training._defaults import sufficient_directions
+from smore.training._references import largest_rank
 from smore.training.decoder.compression import Compressed, compress
 from smore.training.decoder.pieces import LEAST_POINTS, Piece
 from smore.training.dynamics.forced.anomalies import Anomalies
@@ -30,6 +32,7 @@ from smore.training.dynamics.forced.record import (
     choosing_splits,
 )
 from smore.training.dynamics.forced.search import LeftOutForecasts, Search
+from smore.training.dynamics.forced.simple_members import plain_dmd, share_of_simple
 from smore.training.dynamics.forced.system import System
 from smore.training.preparing import Prepared
 
@@ -58,6 +61,8 @@ class Study:
         recent: snapshots, the last ones, that the model is of; None for all.
         errors: of forecasts of what was left out, in these coordinates.
         findings: numbers worth keeping.
+        dmd: a plain DMD of the values that were ever observed, points before channels, normalised;
+            None where the record is too short for one, or not in memory.
     """
 
     settings: Settings
@@ -66,6 +71,7 @@ class Study:
     recent: int | None
     errors: LeadErrors
     findings: dict[str, float]
+    dmd: PodDmd | None
 
     @torch.no_grad()
     def in_latents_of(self, decoder: Decoder) -> tuple[System, LeadErrors]:
@@ -102,6 +108,7 @@ def study(prepared: Prepared, device: torch.device) -> Study:
     centres = centre_kinds(record, prepared.pace, prepared.trajectories.clock, settings.periods)
     search = Search(record, choosing_splits(record), centres, settings.latent_dim)
     candidate = search.best()
+    dmd = _plain_dmd(search, compressed, prepared)
     anomalies, matrix, constant = search.fitted(None, candidate)
     rank = len(constant)
     recent, origin = None, compressed.mean
@@ -141,8 +148,22 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         "stretches_unlike": errors.unlike,
         "cost_of_stability": cost,
         "stabilised": float(decay),
-    }
-    return Study(chosen, piece, system, recent, errors, findings)
+    } | share_of_simple(search, candidate, decay=decay)
+    return Study(chosen, piece, system, recent, errors, findings, dmd)
+
+
+def _plain_dmd(search: Search, compressed: Compressed, prepared: Prepared) -> PodDmd | None:
+    """The reference that the model is compared with, in field space."""
+    block, mesh = compressed.block, prepared.mesh
+    if not isinstance(block, Block) or block.team.size > 1 or mesh is None:
+        return None
+    found = plain_dmd(search, largest_rank(mesh.num_points * prepared.problem.num_channels))
+    if found is None:
+        return None
+    directions, step = found
+    values = block.values.to("cpu", torch.float64).numpy()
+    modes = values[:, :-1] @ (directions / compressed.energies.sqrt().numpy()[:, None])
+    return PodDmd(values[:, -1], modes, step)
 
 
 def _num_recent(timeline: Timeline, times: Array) -> int:

@@ -27,8 +27,17 @@ from smore.inference import (
 )
 from smore.settings import Settings
 from smore.stability import Stepping, certify_dynamics
-from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, TrainingRecord
+from smore.surrogate import (
+    LEAST_NOISE,
+    Description,
+    MeshLayout,
+    ReferenceLayout,
+    References,
+    Surrogate,
+    TrainingRecord,
+)
 from smore.training._defaults import median_step
+from smore.training._references import make_references
 from smore.training.decoder.latent_table import latent_table
 from smore.training.decoder.residual_correlation import residual_correlation
 from smore.training.decoder.residual_model import fit_residual_model
@@ -44,6 +53,7 @@ ENOUGH_STARTS = 2
 
 def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     """The surrogate that training ended in."""
+    references = make_references(prepared, trained.dmd)  # of what it forgot, too
     prepared = replace(prepared.ending(trained.recent), settings=trained.settings)
     trajectories, settings = prepared.trajectories, prepared.settings
     residual = _residual_variance(
@@ -90,14 +100,30 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
             findings=trained.findings,
         ),
         mesh=layout,
+        references=_reference_layout(references),
     )
     dynamics = trained.dynamics.to("cpu", torch.float64)
     timeline = prepared.problem.timeline
     states = departures(dynamics, latents, timeline.scatter(timeline.times))
     certificate = certify_dynamics(dynamics, states.numpy(), _stepping(prepared))
     return Surrogate(
-        trained.decoder, dynamics, priors, model_error, description, mesh, seen, certificate
+        trained.decoder,
+        dynamics,
+        priors,
+        model_error,
+        description,
+        mesh,
+        seen,
+        certificate,
+        references,
     )
+
+
+def _reference_layout(references: References | None) -> ReferenceLayout | None:
+    if references is None:
+        return None
+    rank = 0 if references.dmd is None else references.dmd.modes.shape[1]
+    return ReferenceLayout(monthly=references.monthly is not None, rank=rank)
 
 
 def _horizon(prepared: Prepared, trained: Trained) -> int:

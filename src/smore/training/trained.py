@@ -10,6 +10,7 @@ from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics
 from smore.errors import DivergenceError
 from smore.settings import Settings
+from smore.surrogate import PodDmd
 from smore.training.dynamics.forced.calibration import LeadErrors
 from smore.training.leaving_out.errors import LeftOutErrors
 
@@ -30,6 +31,7 @@ class Trained:
         findings: numbers worth keeping, such as the decoder's error beside the POD limit.
         left_out: errors on trajectories that the fit left out, if it did.
         recent: snapshots of every sequence, the last ones, that it was trained on; None for all.
+        dmd: a reference, see `Study`.
     """
 
     decoder: Decoder
@@ -43,3 +45,4 @@ class Trained:
     findings: dict[str, float] = field(default_factory=dict)
     left_out: LeftOutErrors | LeadErrors | None = None
     recent: int | None = None
+    dmd: PodDmd | None = None

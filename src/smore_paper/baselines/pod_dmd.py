@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 
 from smore.data import Mesh, Timeline, Trajectories, require_snapshots
 from smore.errors import DataError, SettingsError
-from smore.evaluation import affine_step
+from smore.surrogate import affine_step
 from smore_paper.baselines.base import Baseline, Training
 from smore_paper.baselines.grid import require_complete
 from smore_paper.datasets import resolve

@@ -96,7 +96,7 @@ class Search:
             return Candidate(CentreKind(), False, Size(1), Shrinkage(np.inf, 1.0))
         scores = self._scores()
         best = sorted(scores, key=lambda each: scores[each])
-        return next((each for each in best if not self._runs_away(each)), best[0])
+        return next((each for each in best if not self.runs_away(each)), best[0])
 
     def score(
         self, candidate: Candidate, *, decay: bool = False, negligible: float = ROUND_OFF
@@ -143,6 +143,12 @@ class Search:
         rank = anomalies.rank(candidate.size)
         matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
         return anomalies, matrices[0], constants[0]
+
+    def runs_away(self, candidate: Candidate) -> bool:
+        """Whether departures grow by more than MOST_GROWTH within the horizon."""
+        _, matrix, _ = self.fitted(None, candidate)
+        horizon = int(self.splits[-1].leads[-1])
+        return float(np.abs(np.linalg.eigvals(matrix)).max()) > MOST_GROWTH ** (1 / horizon)
 
     def left_out(self, candidate: Candidate, *, decay: bool) -> LeftOutForecasts:
         """What the candidate gets wrong at every lead of every split; `decay` as for `score`."""
@@ -200,12 +206,6 @@ class Search:
             for candidate, errors in table.items()
             if len(errors) == len(self.splits)
         }
-
-    def _runs_away(self, candidate: Candidate) -> bool:
-        """Whether departures grow by more than MOST_GROWTH within the horizon."""
-        _, matrix, _ = self.fitted(None, candidate)
-        horizon = int(self.splits[-1].leads[-1])
-        return float(np.abs(np.linalg.eigvals(matrix)).max()) > MOST_GROWTH ** (1 / horizon)
 
     def _tried(
         self, number: int, centre: CentreKind, share: float

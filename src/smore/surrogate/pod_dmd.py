@@ -52,11 +52,21 @@ class PodDmd:
 
     def forecast(self, first: NDArray[np.floating], num_steps: int) -> Array:
         """Snapshots (..., num_steps, values) that follow `first` (..., values)."""
+        return self.decode(self.states(first, num_steps))
+
+    def states(self, first: NDArray[np.floating], num_steps: int) -> Array:
+        """Coefficients (..., num_steps, rank) of the snapshots that follow `first`."""
         state, states = (np.asarray(first, float) - self.mean) @ self.modes, []
-        for _ in range(num_steps):
-            state = state @ self.step[:-1] + self.step[-1]
-            states.append(state)
-        return np.stack(states, axis=-2) @ self.modes.T + self.mean
+        with np.errstate(over="ignore", invalid="ignore"):  # nothing keeps a reference stable
+            for _ in range(num_steps):
+                state = state @ self.step[:-1] + self.step[-1]
+                states.append(state)
+        return np.stack(states, axis=-2)
+
+    def decode(self, states: Array) -> Array:
+        """Snapshots (..., values) of coefficients (..., rank)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(states @ self.modes.T + self.mean)
 
 
 def affine_step(states: Sequence[Array]) -> Array:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smore.errors import DataError
-from smore.evaluation import PodDmd
+from smore.surrogate import PodDmd
 
 
 def linear_sequences(rng, num_sequences=3, length=12):

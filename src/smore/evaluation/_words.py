@@ -1,0 +1,38 @@
+"""Steps and factors as people say them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# More stretches than this are counted instead of told one by one.
+MOST_STRETCHES = 4
+
+
+def steps_in_words(chosen: Sequence[int], known: Sequence[int]) -> str:
+    """Which of the known steps are meant: "at steps 1 to 3 and 7", "from step 5 on".
+
+    Args:
+        chosen: rising, some of `known`.
+        known: rising.
+    """
+    place = {step: number for number, step in enumerate(known)}
+    stretches: list[list[int]] = []
+    for step in chosen:
+        if stretches and place[step] == place[stretches[-1][-1]] + 1:
+            stretches[-1].append(step)
+        else:
+            stretches.append([step])
+    if len(chosen) == len(known):
+        return "at every step" if len(known) > 1 else f"at step {known[0]}"
+    if len(stretches) == 1 and chosen[-1] == known[-1] and len(chosen) > 1:
+        return f"from step {chosen[0]} on"
+    if len(stretches) > MOST_STRETCHES:
+        return f"at {len(chosen)} of {len(known)} steps"
+    told = [str(e[0]) if len(e) == 1 else f"{e[0]} to {e[-1]}" for e in stretches]
+    words = " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    return f"at step{'s' if len(chosen) > 1 else ''} {words}"
+
+
+def times_as_large(ratio: float) -> str:
+    """A factor to three digits, more than a million as such."""
+    return f"{ratio:.3g}" if ratio < 1e6 else "more than a million"
