@@ -9,6 +9,7 @@ from smore.data.blocks.block import Block, with_channel
 from smore.data.blocks.making import make_blocks
 from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
+from smore.data.cells import Tessellation
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
 from smore.data.fields.column_store import ColumnStore
 from smore.data.fields.file_fields import FileFields, file_fields
@@ -19,7 +20,7 @@ from smore.data.fields.seen import has_moving_gaps, seen_points
 from smore.data.mesh import Mesh
 from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
 from smore.data.pace import DAY, Pace, days_of_year
-from smore.data.quadrature import scattered_mesh
+from smore.data.quadrature import scattered_mesh, tessellated_mesh
 from smore.data.reading.files import (
     CSV_SUFFIX,
     NETCDF_SUFFIXES,
@@ -66,6 +67,7 @@ __all__ = [
     "SphereMap",
     "StoredBlock",
     "StoredFields",
+    "Tessellation",
     "Timeline",
     "Trajectories",
     "align",
@@ -91,6 +93,7 @@ __all__ = [
     "seen_points",
     "shared_out",
     "stored",
+    "tessellated_mesh",
     "unify_steps",
     "with_channel",
 ]

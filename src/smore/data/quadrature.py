@@ -12,12 +12,15 @@ the domain that the points do not make. Whoever knows better gives weights.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.data.cells import Tessellation, cell_centres, point_weights
 from smore.data.mesh import Cells, Mesh, is_separable
 from smore.data.space import Geometry
+from smore.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
@@ -45,6 +48,29 @@ def scattered_mesh(coords: FloatArray, geometry: Geometry) -> Mesh:
     """Points (points, dim) without structure, with their default weights."""
     measure = _bounding_measure(tuple(coords.T), geometry)
     return Mesh.scattered(coords, np.full(len(coords), measure / len(coords)))
+
+
+def tessellated_mesh(cells: Tessellation, geometry: Geometry) -> Mesh:
+    """The nodes or the cell centres of an unstructured mesh, weighted by its cells."""
+    places = cell_centres(cells, geometry) if cells.on_cells else cells.nodes
+    return Mesh.scattered(places, point_weights(cells, geometry), cells)
+
+
+def with_cells(mesh: Mesh, cells: Tessellation, geometry: Geometry, *, weighted: bool) -> Mesh:
+    """Scattered points with the cells they belong to, and if asked for with their weights.
+
+    Raises:
+        DataError: cells of other points.
+    """
+    if cells.num_points != mesh.num_points:
+        raise DataError(
+            f"expected cells of the {mesh.num_points} points of the data, got some of "
+            f"{cells.num_points}; the file may be damaged"
+        )
+    factors = mesh.cells
+    if weighted:
+        factors = ((mesh.dims, point_weights(cells, geometry)),)
+    return replace(mesh, cells=factors, tessellation=cells)
 
 
 def _bounding_measure(axes: tuple[FloatArray, ...], geometry: Geometry) -> float:

@@ -26,7 +26,7 @@ from smore.inference import (
 )
 from smore.settings import Settings
 from smore.stability import Stepping, certify_dynamics
-from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, TrainingRecord
+from smore.surrogate import LEAST_NOISE, CellLayout, Description, MeshLayout, Surrogate, TrainingRecord
 from smore.training._defaults import median_step
 from smore.training.decoder.latent_table import latent_table
 from smore.training.decoder.residual_model import fit_residual_model
@@ -60,6 +60,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
             shape=mesh.shape,
             coordinate_dims=mesh.coordinate_dims,
             has_unseen=seen is not None,
+            cells=CellLayout.of(mesh.tessellation),
         )
     description = Description(
         settings=settings,

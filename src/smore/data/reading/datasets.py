@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from smore.data.fields.file_fields import FileFields, file_fields
 from smore.data.mesh import Mesh, shared_meshes
-from smore.data.quadrature import default_cells
+from smore.data.quadrature import default_cells, with_cells
 from smore.data.reading._layout import TIME_NAMES, Layout, find_layout
+from smore.data.reading.ugrid import ToldCells, unpacked
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_UNITS, Channel, Clock, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories
@@ -38,21 +39,34 @@ def read_datasets(
                 f"expected an xarray Dataset or a list of them, got {type(dataset).__name__}; name "
                 "a single array and make it one: array.to_dataset(name='u')"
             )
+    datasets, cells = map(list, zip(*(unpacked(each, channels) for each in datasets), strict=True))
     layouts = [find_layout(each, channels, geometry, coordinate_names) for each in datasets]
     named = zip(datasets, layouts, strict=True)
     chunked = any(each[name].chunks for each, layout in named for name in layout.channels)
     parts: list[Trajectories] = []
-    for dataset, layout in zip(datasets, layouts, strict=True):
-        parts.append(_read(dataset, layout, parts[0].clock if parts else None, lazy or chunked))
+    for dataset, layout, told in zip(datasets, layouts, cells, strict=True):
+        clock = parts[0].clock if parts else None
+        parts.append(_read(dataset, layout, clock, lazy or chunked, told))
     return validated(parts[0] if len(parts) == 1 else _joined(parts), missing)
 
 
-def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None, lazy: bool) -> Trajectories:
+def _read(
+    dataset: xr.Dataset,
+    layout: Layout,
+    clock: Clock | None,
+    lazy: bool,
+    told: ToldCells | None,
+) -> Trajectories:
     """What one dataset holds, before any number is looked at."""
     space = _space(dataset, layout)
     fields = _fields(dataset, layout, lazy)
     clock, times = _times(dataset, layout, clock)
     meshes = _meshes(dataset, layout, space)
+    if told is not None:
+        cells = told.tessellation(space.names)
+        meshes = [
+            with_cells(meshes[0], cells, space.geometry, weighted=layout.weights is None)
+        ] * len(meshes)
     sequences = tuple(
         Sequence(when, _unpadded_fields(values, len(when), mesh.num_points), mesh)
         for when, values, mesh in zip(times, fields, meshes, strict=True)

@@ -73,7 +73,7 @@ def is_place(name: abc.Hashable, variable: xr.Variable | xr.DataArray) -> bool:
         str(name).lower() in ("x", "y", "z")
         or variable.attrs.get("axis") in ("X", "Y", "Z")
         or standard_name in ("projection_x_coordinate", "projection_y_coordinate")
-        or _angle(name, variable) is not None
+        or angle_of(name, variable) is not None
     )
 
 
@@ -131,7 +131,7 @@ def _recorded_geometry(dataset: xr.Dataset) -> Geometry | None:
 
 
 def _detected_geometry(dataset: xr.Dataset, names: list[str]) -> Geometry:
-    angles = {_angle(name, dataset[name]) for name in names}
+    angles = {angle_of(name, dataset[name]) for name in names}
     if not {"latitude", "longitude"} <= angles:
         return "box"
     if len(names) > 2:
@@ -150,7 +150,7 @@ def _detected_geometry(dataset: xr.Dataset, names: list[str]) -> Geometry:
 
 
 def _latitude_first(dataset: xr.Dataset, names: list[str], ordered: bool) -> list[str]:
-    by_angle = {_angle(name, dataset[name]): name for name in names}
+    by_angle = {angle_of(name, dataset[name]): name for name in names}
     if len(names) == 2 and {"latitude", "longitude"} <= set(by_angle):
         return [by_angle["latitude"], by_angle["longitude"]]
     if ordered:
@@ -162,7 +162,8 @@ def _latitude_first(dataset: xr.Dataset, names: list[str], ordered: bool) -> lis
     )
 
 
-def _angle(name: abc.Hashable, variable: xr.Variable | xr.DataArray) -> str | None:
+def angle_of(name: abc.Hashable, variable: xr.Variable | xr.DataArray) -> str | None:
+    """"latitude" or "longitude", if a variable is one of them by name, units or standard name."""
     for angle in ANGLE_NAMES:
         if (
             str(name).lower() in ANGLE_NAMES[angle]
