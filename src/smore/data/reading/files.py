@@ -12,6 +12,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from smore.data.reading.mesh_files import is_mesh_file, open_mesh
 from smore.errors import DataError, unwritable
 from smore.runtime import require_room
 
@@ -40,6 +41,8 @@ def open_dataset(path: str | PathLike[str]) -> xr.Dataset:
     Raises:
         DataError: there is no such file, or it is not NetCDF or Zarr.
     """
+    if is_mesh_file(path):
+        return open_mesh(path)
     path = require_data_format(path)
     if not path.exists():
         raise DataError(f"there is no file {path}")

@@ -100,6 +100,7 @@ def unpacked(
         return _located(kept, coordinates), told
     places = _centres(dataset, nodes, (kinds, offsets, corners), attrs, element, cell_dim)
     kept = kept.drop_vars([name for name in places if name in kept]).assign_coords(places)
+    kept = kept.drop_vars([name for name in kept.coords if str(name).startswith("cell_")])
     by_point = dict(zip(places, nodes.values(), strict=True))
     return _located(kept, list(places)), ToldCells(by_point, kinds, offsets, corners, on_cells=True)
 
@@ -180,7 +181,9 @@ def _centres(
     """Where the cells are: as the file says, else their centroids under the nodes' names."""
     told = str(attrs.get(f"{element}_coordinates", "")).split()
     if len(told) == len(nodes) and all(name in dataset.variables for name in told):
-        return {name: dataset.variables[name] for name in told}
+        # Where nodes are called x, cells may be called so too once there are no nodes.
+        names = [node if name == f"cell_{node}" else name for name, node in zip(told, nodes, strict=True)]
+        return {name: dataset.variables[own] for name, own in zip(names, told, strict=True)}
     angles = [angle_of(name, dataset[name]) for name in nodes]
     on_sphere = sorted(filter(None, angles)) == ["latitude", "longitude"] and len(nodes) == 2
     order = [angles.index("latitude"), angles.index("longitude")] if on_sphere else range(len(nodes))

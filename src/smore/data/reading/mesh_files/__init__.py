@@ -1,0 +1,5 @@
+"""Files of engineers: VTK, XDMF, Gmsh and OpenFOAM, read as datasets and written from them."""
+
+from smore.data.reading.mesh_files.opening import MESH_SUFFIXES, is_mesh_file, open_mesh
+
+__all__ = ["MESH_SUFFIXES", "is_mesh_file", "open_mesh"]
