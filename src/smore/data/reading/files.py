@@ -12,7 +12,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from smore.data.reading.mesh_files import is_mesh_file, open_mesh
+from smore.data.reading.mesh_files import WRITTEN_SUFFIXES, is_mesh_file, open_mesh, save_mesh
 from smore.errors import DataError, unwritable
 from smore.runtime import require_room
 
@@ -64,6 +64,9 @@ def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
         DataError: it cannot be written; an older file is still there.
     """
     path = require_data_format(path)
+    if path.suffix in WRITTEN_SUFFIXES:
+        with _one_chunk_at_a_time(dataset):
+            return save_mesh(dataset, path)
     unfinished = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,10 +100,11 @@ def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:
 
 
 def require_data_format(path: str | PathLike[str]) -> Path:
-    """Refuse a file name that is neither NetCDF nor Zarr, before any work is done."""
+    """Refuse a file name that no data can be written to, before any work is done."""
     path = Path(path)
-    if path.suffix not in (*NETCDF_SUFFIXES, ZARR_SUFFIX):
-        known = ", ".join((*NETCDF_SUFFIXES, ZARR_SUFFIX))
+    known_suffixes = (*NETCDF_SUFFIXES, ZARR_SUFFIX, *WRITTEN_SUFFIXES)
+    if path.suffix not in known_suffixes:
+        known = ", ".join(known_suffixes)
         raise DataError(f"expected a file name ending in {known}, got {path}")
     return path
 
