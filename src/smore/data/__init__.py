@@ -9,7 +9,7 @@ from smore.data.blocks.block import Block, with_channel
 from smore.data.blocks.making import make_blocks
 from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
-from smore.data.cells import Tessellation
+from smore.data.cells import Locator, Tessellation
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
 from smore.data.fields.column_store import ColumnStore
 from smore.data.fields.file_fields import FileFields, file_fields
@@ -57,6 +57,7 @@ __all__ = [
     "CoordinateMap",
     "FileFields",
     "Geometry",
+    "Locator",
     "Mesh",
     "Missing",
     "Moments",

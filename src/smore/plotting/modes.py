@@ -125,10 +125,10 @@ def _draw_modes(figure: Figure | SubFigure, fields: xr.Dataset, mesh: Mesh, spac
     grid = figure.subplots(2, columns, squeeze=False)
     for column in range(columns):
         pair = values[:, column]
-        largest = 1.05 * max(float(np.abs(pair).max()), 1e-30)
+        largest = 1.05 * max(float(np.nanmax(np.abs(pair))), 1e-30)
         drawn = None
         for axes, field in zip(grid[:, column], pair, strict=True):
-            if axes is grid[1, column] and not field.any():  # the mode is real
+            if axes is grid[1, column] and not np.nan_to_num(field).any():  # the mode is real
                 axes.set_axis_off()
                 continue
             drawn = draw_field(

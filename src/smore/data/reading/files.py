@@ -1,4 +1,4 @@
-"""NetCDF and Zarr files."""
+"""NetCDF and Zarr files, and others that become datasets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,20 @@ from pathlib import Path
 
 import xarray as xr
 
-from smore.data.reading.mesh_files import WRITTEN_SUFFIXES, is_mesh_file, open_mesh, save_mesh
+from smore.data.reading.mesh_files import (
+    MESH_SUFFIXES,
+    WRITTEN_SUFFIXES,
+    is_mesh_file,
+    open_mesh,
+    save_mesh,
+)
 from smore.errors import DataError, unwritable
 from smore.runtime import require_room
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".h5")
 ZARR_SUFFIX = ".zarr"
 CSV_SUFFIX = ".csv"  # observations only
+_XARRAY_SUFFIXES = (*NETCDF_SUFFIXES, ZARR_SUFFIX)
 
 # What a NetCDF file takes beside its values, at most: so much for itself and for each variable.
 HEADER_BYTES = 2**14
@@ -43,7 +50,7 @@ def open_dataset(path: str | PathLike[str]) -> xr.Dataset:
     """
     if is_mesh_file(path):
         return open_mesh(path)
-    path = require_data_format(path)
+    path = _require_suffix(path, (*_XARRAY_SUFFIXES, *MESH_SUFFIXES))
     if not path.exists():
         raise DataError(f"there is no file {path}")
     try:
@@ -101,11 +108,13 @@ def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:
 
 def require_data_format(path: str | PathLike[str]) -> Path:
     """Refuse a file name that no data can be written to, before any work is done."""
+    return _require_suffix(path, (*_XARRAY_SUFFIXES, *WRITTEN_SUFFIXES))
+
+
+def _require_suffix(path: str | PathLike[str], known: tuple[str, ...]) -> Path:
     path = Path(path)
-    known_suffixes = (*NETCDF_SUFFIXES, ZARR_SUFFIX, *WRITTEN_SUFFIXES)
-    if path.suffix not in known_suffixes:
-        known = ", ".join(known_suffixes)
-        raise DataError(f"expected a file name ending in {known}, got {path}")
+    if path.suffix not in known:
+        raise DataError(f"expected a file name ending in {', '.join(known)}, got {path}")
     return path
 
 

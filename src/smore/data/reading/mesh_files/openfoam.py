@@ -42,7 +42,7 @@ def read_openfoam(path: Path) -> Series:
     empty = _empty_faces(inside(case, "constant/polyMesh/boundary"), len(owner))
     offsets, corners = faces
     _require_labels(owner, neighbour, offsets, corners, len(points))
-    num_cells = int(owner.max()) + 1
+    num_cells = 1 + max(int(owner.max()), int(neighbour.max(initial=-1)))
     if len(empty):
         points, cells = plane_cells(points, faces, owner, empty, num_cells)
     else:
@@ -67,10 +67,11 @@ def _require_labels(
 ) -> None:
     fits = len(owner) == len(offsets) - 1 >= len(neighbour) and len(owner) > 0
     fits = fits and owner.min() >= 0 and corners.min() >= 0 and corners.max() < num_points
-    if not fits or (len(neighbour) and (neighbour.min() < 0 or neighbour.max() > owner.max())):
+    # A cell has more faces than one, so there are fewer cells than faces.
+    highest = len(owner)
+    fits = fits and owner.max() < highest
+    if not fits or (len(neighbour) and (neighbour.min() < 0 or neighbour.max() >= highest)):
         raise DataError("points, faces, owner and neighbour do not belong together")
-    if owner.max() >= len(owner):
-        raise DataError(f"expected at most {len(owner)} cells, got {owner.max() + 1}")
 
 
 def _list(path: Path, kind: str) -> tuple[NDArray, FoamFile]:
