@@ -16,7 +16,7 @@ from smore.model import SMORE
 from smore.plotting import overview_figure, require_figure_format, save_figure, spectrum_figure
 
 # Fields over more coordinates than this are not drawn.
-DRAWN_DIM = 2
+DRAWN_DIM = 3
 RATES = ("frequency", "growth_rate", "efolding_time", "damping_ratio")
 
 

@@ -9,7 +9,7 @@ from smore.data.blocks.block import Block, with_channel
 from smore.data.blocks.making import make_blocks
 from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
-from smore.data.cells import Locator, Tessellation
+from smore.data.cells import Locator, Tessellation, alpha_cells, outline_of, simplices_of
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
 from smore.data.fields.column_store import ColumnStore
 from smore.data.fields.file_fields import FileFields, file_fields
@@ -72,6 +72,7 @@ __all__ = [
     "Timeline",
     "Trajectories",
     "align",
+    "alpha_cells",
     "calendar_of",
     "channel_moments",
     "days_of_year",
@@ -83,6 +84,7 @@ __all__ = [
     "make_blocks",
     "numbered_fields",
     "open_dataset",
+    "outline_of",
     "read_observations",
     "read_points",
     "require_data_format",
@@ -93,6 +95,7 @@ __all__ = [
     "scattered_mesh",
     "seen_points",
     "shared_out",
+    "simplices_of",
     "stored",
     "tessellated_mesh",
     "unify_steps",

@@ -1,7 +1,7 @@
 """Pictures of fields and forecasts."""
 
 from smore.plotting.certificate import certificate_figure
-from smore.plotting.fields import directions, draw_field, with_units
+from smore.plotting.fields import directions, draw_field, require_drawable, with_units
 from smore.plotting.modes import overview_figure, spectrum_figure
 from smore.plotting.panels import (
     Row,
@@ -11,7 +11,7 @@ from smore.plotting.panels import (
     save_figure,
     snapshot_panels,
 )
-from smore.plotting.sensors import require_drawable, sensor_figure
+from smore.plotting.sensors import sensor_figure
 from smore.plotting.uncertainty import uncertainty_figure
 
 __all__ = [

@@ -148,8 +148,9 @@ def _draw_modes(figure: Figure | SubFigure, fields: xr.Dataset, mesh: Mesh, spac
 
 def _label_panels(grid: NDArray, mesh: Mesh, space: Space, quantity: str) -> None:
     """Which part each row shows, and what the axes measure."""
-    told = [with_units(space.names[column], space.units[column]) for column in directions(space)]
-    up = told[1] if mesh.dim == 2 else quantity
+    shown = directions(space, mesh)
+    told = [with_units(space.names[column], space.units[column]) for column in shown]
+    up = quantity if mesh.dim == 1 else told[1]
     for row, part in zip(grid, ("real part", "imaginary part"), strict=True):
         row[0].set_ylabel(f"{part}\n{up}", fontsize=8)
     for column in grid.T:

@@ -1,0 +1,85 @@
+"""Small figures of every kind, on meshes with holes, in space and on a sphere.
+
+`python tests/plotting/pictured.py` draws the stored ones anew; look at them before they are kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import meshes
+import numpy as np
+from matplotlib.figure import Figure
+
+from smore.data import Mesh, Space
+from smore.data.cells import Tessellation
+from smore.data.quadrature import scattered_mesh, tessellated_mesh
+from smore.plotting import draw_field
+
+PLANE = Space(names=("x", "y"), units=("", ""))
+SOLID = Space(names=("x", "y", "z"), units=("m", "m", "m"))
+GLOBE = Space(names=("latitude", "longitude"), units=("", ""), geometry="sphere")
+
+
+def l_shape(on_cells: bool) -> Tessellation:
+    """The unit square without its upper right quarter and with a square hole, in mixed cells."""
+    nodes, four = meshes.quads(16)
+    middle = nodes[four].mean(axis=1)
+    hole = (np.abs(middle - 0.25) < 0.1).all(axis=1)
+    four = four[~(middle > 0.5).all(axis=1) & ~hole]
+    used, corners = np.unique(four, return_inverse=True)
+    four = corners.reshape(-1, 4)
+    half = len(four) // 2
+    three = np.concatenate([four[:half, [0, 1, 2]], four[:half, [0, 2, 3]]])
+    return meshes.tessellation(nodes[used], [(5, three), (9, four[half:])], on_cells)
+
+
+def solid(on_cells: bool) -> Tessellation:
+    """A slab of hexahedra with a square hole through it."""
+    nodes, eight = meshes.hexes(10)
+    middle = nodes[eight].mean(axis=1)
+    eight = eight[~(np.abs(middle[:, :2] - 0.5) < 0.2).all(axis=1)]
+    used, corners = np.unique(eight, return_inverse=True)
+    cells = [(12, corners.reshape(-1, 8))]
+    return meshes.tessellation(nodes[used] * [1, 1, 0.4], cells, on_cells)
+
+
+def scattered() -> Mesh:
+    places = np.random.default_rng(0).uniform(-1, 1, size=(1500, 2))
+    radius = np.linalg.norm(places, axis=1)
+    return scattered_mesh(places[(radius > 0.4) & (radius < 1)], "box")
+
+
+def cases() -> dict[str, tuple[Mesh, Space]]:
+    return {
+        "nodes": (tessellated_mesh(l_shape(False), "box"), PLANE),
+        "cells": (tessellated_mesh(l_shape(True), "box"), PLANE),
+        "polygons": (tessellated_mesh(meshes.polygon_mesh(6, True), "box"), PLANE),
+        "scattered": (scattered(), PLANE),
+        "slice-nodes": (tessellated_mesh(solid(False), "box"), SOLID),
+        "slice-cells": (tessellated_mesh(solid(True), "box"), SOLID),
+        "globe-nodes": (tessellated_mesh(meshes.sphere_mesh(8), "sphere"), GLOBE),
+        "globe-cells": (tessellated_mesh(meshes.sphere_mesh(8, True), "sphere"), GLOBE),
+    }
+
+
+def picture(mesh: Mesh, space: Space, blank: bool) -> Figure:
+    """A wave; `blank`: NaN in a corner."""
+    scale = 0.03 if space.geometry == "sphere" else 5.0
+    values = np.sin(scale * mesh.coords[:, 0]) * np.cos(scale * mesh.coords[:, 1])
+    if blank:
+        values[mesh.coords[:, 0] < np.quantile(mesh.coords[:, 0], 0.2)] = np.nan
+    figure = Figure(figsize=(1.6, 1.6), dpi=60)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    draw_field(axes, mesh, values, space, limits=(-1.0, 1.0), colours="RdBu_r")
+    for text in axes.texts:
+        text.set_visible(False)  # letters differ from machine to machine
+    return figure
+
+
+STORED = Path(__file__).parent / "stored"
+
+if __name__ == "__main__":
+    for name, (mesh, space) in cases().items():
+        for blank in (False, True):
+            picture(mesh, space, blank).savefig(STORED / f"{name}{'-blank' if blank else ''}.png")
