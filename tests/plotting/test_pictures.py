@@ -7,7 +7,8 @@ import io
 import matplotlib.image
 import numpy as np
 import pytest
-from pictured import PLANE, STORED, cases, l_shape, picture
+from pictured import PLANE, STORED, cases, picture
+from pictured_shapes import l_shape
 
 from smore.data.quadrature import tessellated_mesh
 

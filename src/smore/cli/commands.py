@@ -40,6 +40,7 @@ COMMANDS = (
     Command("modes", "smore.cli.modes:modes", "Show what the learned dynamics consist of."),
     Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),
     Command("data info", "smore.cli.data:info", "Show how smore reads a file."),
+    Command("data convert", "smore.cli.convert:convert", "Write a mesh file as another kind."),
 )
 
 

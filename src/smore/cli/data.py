@@ -15,7 +15,7 @@ from smore.inputs import as_trajectories
 
 
 def info(
-    path: Annotated[Path, typer.Argument(help="A NetCDF or Zarr file.")],
+    path: Annotated[Path, typer.Argument(help="A NetCDF, Zarr or mesh file, or an OpenFOAM case.")],
     missing: MissingOption = "refuse",
     geometry: GeometryOption = None,
     as_json: Json = False,
@@ -27,7 +27,9 @@ def info(
         print_json(summary)
         return
     console.print(f"[bold]{path}[/]")
-    for label in ("sequences", "snapshots", "time_step", "time_units", "points", "meshes"):
+    for label in ("sequences", "snapshots", "time_step", "time_units", "points", "cells", "meshes"):
+        if label == "cells" and summary[label] is None:
+            continue
         console.print(f"  {label.replace('_', ' '):<12} {summary[label]}")
     console.print(f"  {'space':<12} {summary['geometry']} ({', '.join(summary['coordinates'])})")
     if summary["missing_fraction"]:
@@ -37,6 +39,15 @@ def info(
         ["name", "units", "mean", "standard deviation"],
         [[c["name"], c["units"], c["mean"], c["std"]] for c in summary["channels"]],
     )
+
+
+def _cells(trajectories: Trajectories) -> str | None:
+    """How many cells there are and where values are, of meshes that have any."""
+    cells = [mesh.tessellation for mesh in trajectories.meshes if mesh.tessellation is not None]
+    if not cells:
+        return None
+    where = "one value a cell" if cells[0].on_cells else "values at their nodes"
+    return f"{span([each.num_cells for each in cells])}, {where}"
 
 
 def summarise(trajectories: Trajectories) -> dict[str, Any]:
@@ -54,6 +65,7 @@ def summarise(trajectories: Trajectories) -> dict[str, Any]:
         "time_units": trajectories.clock.units or None,
         "points": span(points),
         "meshes": len(trajectories.meshes),
+        "cells": _cells(trajectories),
         "geometry": trajectories.space.geometry,
         "coordinates": list(trajectories.space.names),
         "missing_fraction": unseen / total,

@@ -41,7 +41,7 @@ def forecast(
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="NetCDF or Zarr file to write.")
+        Path, typer.Option("-o", "--output", help="File to write: .nc, .zarr, or with cells .pvd, .xdmf.")
     ] = Path("forecast.nc"),
     points: Annotated[
         Path | None,

@@ -30,6 +30,8 @@ from smore.data.reading.files import (
     require_data_format,
     save_dataset,
 )
+from smore.data.reading.mesh_files import is_mesh_file
+from smore.data.reading.mesh_files.converting import convert_mesh, placed
 from smore.data.reading.places import ANGLE_NAMES
 from smore.data.reading.tables import read_observations, read_points
 from smore.data.reading.writing import numbered_fields
@@ -75,16 +77,19 @@ __all__ = [
     "alpha_cells",
     "calendar_of",
     "channel_moments",
+    "convert_mesh",
     "days_of_year",
     "fields_bytes",
     "file_fields",
     "fingerprint",
     "fit_coordinate_map",
     "has_moving_gaps",
+    "is_mesh_file",
     "make_blocks",
     "numbered_fields",
     "open_dataset",
     "outline_of",
+    "placed",
     "read_observations",
     "read_points",
     "require_data_format",

@@ -110,14 +110,16 @@ def _beside_the_date_line(
 ) -> tuple[list[FloatArray], NDArray[np.floating]]:
     """Cells that reach over the date line, on both sides of the map."""
     shown, colours = [], []
+    west = min((float(polygon[:, 0].min()) for polygon in polygons), default=-180.0)
+    east = max((float(polygon[:, 0].max()) for polygon in polygons), default=180.0)
     for polygon, value in zip(polygons, values.tolist(), strict=True):
         if np.ptp(polygon[:, 0]) <= 180.0:
             shown.append(polygon)
             colours.append(value)
             continue
         turned = polygon.copy()
-        turned[:, 0] = np.where(polygon[:, 0] < 0, polygon[:, 0] + 360.0, polygon[:, 0])
+        turned[:, 0] += np.where(polygon[:, 0] < (west + east) / 2, 360.0, 0.0)
         for shift in (0.0, -360.0):
-            shown.append(np.clip(turned + [shift, 0.0], [-180.0, -90.0], [180.0, 90.0]))
+            shown.append(np.clip(turned + [shift, 0.0], [west, -90.0], [east, 90.0]))
             colours.append(value)
     return shown, np.array(colours)
