@@ -12,6 +12,7 @@ import damaged
 import full_disk
 import hostile
 import kill
+import mesh_files
 import planted_values
 import wrong_settings
 from outcomes import Outcome
@@ -32,6 +33,7 @@ CHECKS = {
     "full-disk": Check(full_disk.check, 10),
     "settings": Check(wrong_settings.check, 300),
     "planted": Check(planted_values.check, 200),
+    "mesh-files": Check(mesh_files.check, 1000),
 }
 
 

@@ -135,7 +135,9 @@ class Trajectories:
         coordinate_names: abc.Sequence[str] | None = None,
         lazy: bool = False,
     ) -> Trajectories:
-        """Trajectories from a NetCDF (.nc, .nc4, .h5) or Zarr (.zarr) file; see `from_xarray`.
+        """Trajectories from a NetCDF (.nc, .nc4, .h5), Zarr (.zarr) or mesh file; see `from_xarray`.
+
+        Mesh files are those of VTK, XDMF and Gmsh, and the folders of OpenFOAM cases.
 
         Args:
             path: the file.
@@ -146,15 +148,16 @@ class Trajectories:
                 values must be the same in all snapshots, like land in an ocean.
         """
         from smore.data.reading.datasets import read_datasets
-        from smore.data.reading.files import open_dataset
+        from smore.data.reading.files import named_after, open_dataset
 
         how = (channels, missing, geometry, coordinate_names)
         try:
-            dataset = open_dataset(path)
-            if lazy:  # the fields keep the file open while they are used
-                return read_datasets([dataset], *how, lazy=True)
-            with dataset:
-                return read_datasets([dataset], *how)
+            with named_after(path):
+                dataset = open_dataset(path)
+                if lazy:  # the fields keep the file open while they are used
+                    return read_datasets([dataset], *how, lazy=True)
+                with dataset:
+                    return read_datasets([dataset], *how)
         except (OSError, RuntimeError) as error:  # where its chunks are damaged
             raise DataError(f"cannot read {path}, it may be damaged: {error}") from error
 

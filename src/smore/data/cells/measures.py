@@ -166,8 +166,13 @@ def _measures(corners: FloatArray, dim: int, geometry: Geometry) -> FloatArray:
 
     A surface in space has none of its own: its triangles count as they are.
     """
-    if geometry == "sphere":
-        return _spherical_areas(corners)
+    with np.errstate(over="ignore", invalid="ignore"):  # of damaged nodes: refused by the result
+        if geometry == "sphere":
+            return _spherical_areas(corners)
+        return _flat_measures(corners, dim)
+
+
+def _flat_measures(corners: FloatArray, dim: int) -> FloatArray:
     sides = corners[:, 1:] - corners[:, :1]
     if dim == sides.shape[2]:
         return np.linalg.det(sides) / (2.0 if dim == 2 else 6.0 if dim == 3 else 1.0)

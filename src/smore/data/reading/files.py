@@ -17,6 +17,7 @@ from smore.data.reading.mesh_files import (
     WRITTEN_SUFFIXES,
     is_mesh_file,
     open_mesh,
+    refusing,
     save_mesh,
 )
 from smore.errors import DataError, unwritable
@@ -60,6 +61,11 @@ def open_dataset(path: str | PathLike[str]) -> xr.Dataset:
         return xr.open_dataset(path, cache=False)
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"cannot read {path} as NetCDF or Zarr: {error}") from error
+
+
+def named_after(path: str | PathLike[str]) -> AbstractContextManager[None]:
+    """What is wrong with a mesh file is told by its name."""
+    return refusing(Path(path)) if is_mesh_file(path) else nullcontext()
 
 
 def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
