@@ -86,7 +86,9 @@ def _list(values: np.ndarray, binary: bool) -> bytes:
     if binary:
         dtype = "<f8" if values.dtype.kind == "f" else "<i4"
         return f"{len(values)}\n(".encode() + values.astype(dtype).tobytes() + b")"
-    rows = [f"({' '.join(map(repr, row))})" if values.ndim > 1 else repr(row) for row in values.tolist()]
+    rows = [
+        f"({' '.join(map(repr, row))})" if values.ndim > 1 else repr(row) for row in values.tolist()
+    ]
     return f"{len(values)}\n(\n{chr(10).join(rows)}\n)\n".encode()
 
 

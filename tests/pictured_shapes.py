@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import meshes
 import numpy as np
 
+import meshes
 from smore.data.cells import Tessellation
 
 

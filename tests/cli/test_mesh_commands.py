@@ -7,9 +7,9 @@ import re
 
 import numpy as np
 import pytest
-from pictured_shapes import l_shape
 from typer.testing import CliRunner
 
+from pictured_shapes import l_shape
 from smore import SMORE, Trajectories
 from smore.cli.app import app
 from smore.data import Channel, Clock, Sequence, Space, tessellated_mesh
@@ -59,7 +59,15 @@ def test_info_tells_the_cells(folder):
 
 @pytest.mark.parametrize("name", ["forecast.pvd", "forecast.xdmf", "forecast.nc"])
 def test_forecasts_come_with_the_cells_as_they_came(folder, name):
-    run("forecast", folder / "flow.smore", folder / "flow.pvd", "--times", "1,2.5", "-o", folder / name)
+    run(
+        "forecast",
+        folder / "flow.smore",
+        folder / "flow.pvd",
+        "--times",
+        "1,2.5",
+        "-o",
+        folder / name,
+    )
     truth = Trajectories.open(folder / "flow.pvd").sequences[0]
     found = Trajectories.open(folder / name, channels=["U_x", "U_y"]).sequences[0]
     assert found.times.tolist() == [1.0, 2.5]

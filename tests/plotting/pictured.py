@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import meshes
 import numpy as np
 from matplotlib.figure import Figure
-from pictured_shapes import l_shape, solid
 
+import meshes
+from pictured_shapes import l_shape, solid
 from smore.data import Mesh, Space
 from smore.data.quadrature import scattered_mesh, tessellated_mesh
 from smore.plotting import draw_field

@@ -8,8 +8,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 from pictured import PLANE, STORED, cases, picture
-from pictured_shapes import l_shape
 
+from pictured_shapes import l_shape
 from smore.data.quadrature import tessellated_mesh
 
 CASES = cases()

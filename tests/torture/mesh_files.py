@@ -11,12 +11,12 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import meshes
 import meshio
 import numpy as np
-from foam_cases import write_case
 from outcomes import Case, Outcome, judge
 
+import meshes
+from foam_cases import write_case
 from smore.data import Channel, Clock, Sequence, Space, Trajectories, tessellated_mesh
 from smore.errors import SmoreError
 from smore_paper.measuring.fresh_process import peak_bytes, reset_peak
@@ -128,6 +128,7 @@ def _changed(content: bytes, chance: random.Random) -> tuple[bytes, str]:
 def _hostile(folder: Path) -> Iterator[Case]:
     """What somebody may have written on purpose; every one is refused."""
     for name, make in _TRAPS.items():
+
         def case(name: str = name, make: Callable[[Path], Path] = make) -> str | None:
             where = folder / "trap"
             shutil.rmtree(where, ignore_errors=True)
@@ -212,7 +213,8 @@ def _huge_gmsh(where: Path) -> Path:
 
 
 def _huge_legacy(where: Path) -> Path:
-    text = "# vtk DataFile Version 3.0\nx\nBINARY\nDATASET UNSTRUCTURED_GRID\nPOINTS 99999999999 double\n"
+    text = "# vtk DataFile Version 3.0\nx\nBINARY\nDATASET UNSTRUCTURED_GRID\n"
+    text += "POINTS 99999999999 double\n"
     (where / "a.vtk").write_text(text)
     return where / "a.vtk"
 

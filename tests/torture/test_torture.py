@@ -10,7 +10,15 @@ from outcomes import judge, refusal
 
 from smore.errors import DataError
 
-COUNTS = {"kills": 5, "damaged": 60, "hostile": 15, "full-disk": 4, "settings": 40, "planted": 25, "mesh-files": 120}
+COUNTS = {
+    "kills": 5,
+    "damaged": 60,
+    "hostile": 15,
+    "full-disk": 4,
+    "settings": 40,
+    "planted": 25,
+    "mesh-files": 120,
+}
 
 
 def test_every_check_is_here_in_short():

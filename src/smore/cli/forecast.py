@@ -41,7 +41,10 @@ def forecast(
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="File to write: .nc, .zarr, or with cells .pvd, .xdmf.")
+        Path,
+        typer.Option(
+            "-o", "--output", help="File to write: .nc, .zarr, or with cells .pvd, .xdmf."
+        ),
     ] = Path("forecast.nc"),
     points: Annotated[
         Path | None,

@@ -25,7 +25,9 @@ def modes(
     count: Annotated[int, typer.Option(min=1, help="How many modes, the strongest first.")] = 8,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write their fields here: .nc, .zarr, or with cells .vtu, .xdmf."),
+        typer.Option(
+            "-o", "--output", help="Write their fields here: .nc, .zarr, or with cells .vtu, .xdmf."
+        ),
     ] = None,
     points: Annotated[
         Path | None,

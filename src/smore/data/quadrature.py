@@ -6,11 +6,11 @@ are then equal, which is the spectrally accurate rule for periodic data and the 
 cell-centred data. On the sphere a cell is a zone between two latitudes cut by two meridians, with
 exact area; a global grid sums to 4π.
 
-Points of an unstructured mesh are weighted by its cells (see `cells.measures`). Scattered points of
-data get the cells of an alpha shape between them, and from these their share: no claim is made about
-holes and bays wider than a few points. Points that show no shape, and those at which something is
-only asked for, get equal weights that sum to the measure of their bounding box (4π on the sphere).
-Whoever knows better gives weights.
+Points of an unstructured mesh are weighted by its cells (see `cells.measures`). Scattered points
+of data get the cells of an alpha shape between them, and from these their share: no claim is made
+about holes and bays wider than a few points. Points that show no shape, and those at which
+something is only asked for, get equal weights that sum to the measure of their bounding box (4π on
+the sphere). Whoever knows better gives weights.
 """
 
 from collections.abc import Callable

@@ -135,9 +135,10 @@ class Trajectories:
         coordinate_names: abc.Sequence[str] | None = None,
         lazy: bool = False,
     ) -> Trajectories:
-        """Trajectories from a NetCDF (.nc, .nc4, .h5), Zarr (.zarr) or mesh file; see `from_xarray`.
+        """Trajectories from a NetCDF (.nc, .nc4, .h5), Zarr (.zarr) or mesh file.
 
-        Mesh files are those of VTK, XDMF and Gmsh, and the folders of OpenFOAM cases.
+        Mesh files are those of VTK, XDMF and Gmsh, and the folders of OpenFOAM cases; they become
+        datasets with cells. See `from_xarray`.
 
         Args:
             path: the file.

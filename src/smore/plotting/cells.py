@@ -74,9 +74,7 @@ def draw_triangles(
     return shaded
 
 
-def _outlines(
-    cells: Tessellation, places: FloatArray
-) -> tuple[list[FloatArray], NDArray[np.intp]]:
+def _outlines(cells: Tessellation, places: FloatArray) -> tuple[list[FloatArray], NDArray[np.intp]]:
     polygons: list[FloatArray] = []
     owners = []
     for kind, which, nodes in cells.alike():
@@ -120,6 +118,6 @@ def _beside_the_date_line(
         turned = polygon.copy()
         turned[:, 0] += np.where(polygon[:, 0] < (west + east) / 2, 360.0, 0.0)
         for shift in (0.0, -360.0):
-            shown.append(np.clip(turned + [shift, 0.0], [west, -90.0], [east, 90.0]))
+            shown.append(np.clip(turned + np.array([shift, 0.0]), [west, -90.0], [east, 90.0]))
             colours.append(value)
     return shown, np.array(colours)

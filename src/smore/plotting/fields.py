@@ -54,8 +54,8 @@ def draw_field(
 ) -> Artist:
     """Draw `values` (points,): a line in one dimension, coloured cells in two, a slice in three.
 
-    Where a mesh has no cells, in holes, behind walls, on land, nothing is drawn. On a sphere longitude
-    runs to the right and latitude upwards.
+    Where a mesh has no cells, in holes, behind walls, on land, nothing is drawn. On a sphere
+    longitude runs to the right and latitude upwards.
     """
     if mesh.dim == 1:
         order = np.argsort(mesh.coords[:, 0])

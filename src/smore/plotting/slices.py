@@ -42,7 +42,8 @@ def draw_slice(
     else:
         near = np.abs(mesh.coords[:, axis] - height) <= THICKNESS * (ends[1] - ends[0])
         near &= np.isfinite(values)
-        drawn = axes.scatter(*mesh.coords[near][:, [right, up]].T, c=values[near], s=6, **style)
+        x, y = mesh.coords[near][:, [right, up]].T
+        drawn = axes.scatter(x, y, c=values[near], s=6, **style)
     told = f"{space.names[axis]} = {height:.3g} {space.units[axis]}".rstrip()
     axes.text(0.02, 0.02, told, transform=axes.transAxes, fontsize=6, color="0.25")
     return drawn

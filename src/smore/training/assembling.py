@@ -26,7 +26,14 @@ from smore.inference import (
 )
 from smore.settings import Settings
 from smore.stability import Stepping, certify_dynamics
-from smore.surrogate import LEAST_NOISE, CellLayout, Description, MeshLayout, Surrogate, TrainingRecord
+from smore.surrogate import (
+    LEAST_NOISE,
+    CellLayout,
+    Description,
+    MeshLayout,
+    Surrogate,
+    TrainingRecord,
+)
 from smore.training._defaults import median_step
 from smore.training.decoder.latent_table import latent_table
 from smore.training.decoder.residual_model import fit_residual_model

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import meshes
 import numpy as np
 import pytest
 from test_locating import l_shape
 
+import meshes
 from smore.data.cells import Locator, alpha_cells, cell_measures, point_weights
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import meshes
 import numpy as np
 import pytest
 
+import meshes
 from smore.data.cells import Locator, Tessellation, cell_centres, simplices_of
 from smore.data.cells.measures import from_unit_vectors
 
@@ -17,7 +17,9 @@ def l_shape(count: int = 8) -> Tessellation:
     nodes = np.stack([e.ravel() for e in np.meshgrid(axis, axis, indexing="ij")], axis=1)
     middle = nodes[four].mean(axis=1)
     four = four[~(middle > 0.5).all(axis=1)]
-    return meshes.tessellation(nodes, [(5, np.concatenate([four[:, [0, 1, 2]], four[:, [0, 2, 3]]]))])
+    return meshes.tessellation(
+        nodes, [(5, np.concatenate([four[:, [0, 1, 2]], four[:, [0, 2, 3]]]))]
+    )
 
 
 def test_an_l_shape():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import meshes
 import numpy as np
 import pytest
 
+import meshes
 from smore.data.cells import Tessellation, cell_centres, cell_measures, filling, point_weights
 from smore.data.cells.measures import to_unit_vectors
 from smore.errors import DataError
@@ -79,7 +79,7 @@ def test_far_from_the_origin_centres_keep_their_digits():
 
 
 def test_cells_of_the_boundary_are_left_out():
-    nodes, four = meshes.quads(2)
+    _, four = meshes.quads(2)
     kinds = np.array([1, 3, *[9] * len(four), 8])
     corners = np.concatenate([[0], [0, 1], four.ravel(), four[0][[0, 1, 3, 2]]])
     offsets = np.cumsum([0, 1, 2, *[4] * len(four), 4])

@@ -40,8 +40,8 @@ def alpha_cells(places: FloatArray, geometry: Geometry) -> Tessellation | None:
         points, simplices = _triangulated(places, geometry)
     except (QhullError, ValueError):
         return None
-    spacing, _ = cKDTree(points).query(points, k=1 + min(NEIGHBOURS[dim], count - 1))
-    local = spacing[:, -1][simplices].max(axis=1)
+    spacing = cKDTree(points).query(points, k=1 + min(NEIGHBOURS[dim], count - 1))[0]
+    local = np.asarray(spacing)[:, -1][simplices].max(axis=1)
     kept = simplices[_circumradii(points[simplices]) <= LARGEST * local].astype(np.int64)
     if not len(kept) or len(np.unique(kept)) < count:
         return None  # some points would weigh nothing

@@ -79,7 +79,8 @@ KINDS: dict[int, Kind] = {
     22: Kind("quadratic triangle", 2, 6, _ROUND_SIX),
     23: Kind("quadratic quadrilateral", 2, 8, _ROUND_EIGHT),
     24: Kind(
-        "quadratic tetrahedron", 3, 10, faces=_halved(_TETRAHEDRON, _middles(_EDGES_OF_TETRAHEDRON, 4))
+        "quadratic tetrahedron", 3, 10,
+        faces=_halved(_TETRAHEDRON, _middles(_EDGES_OF_TETRAHEDRON, 4)),
     ),
     25: Kind(
         "quadratic hexahedron", 3, 20, faces=_halved(_HEXAHEDRON, _middles(_EDGES_OF_HEXAHEDRON, 8))

@@ -28,7 +28,7 @@ class Locator:
 
     Args:
         cells: any that fill the space, or a sphere.
-        geometry: "sphere" for latitude and longitude: triangles are then those between unit vectors.
+        geometry: "sphere" for latitude and longitude: triangles are between unit vectors.
     """
 
     def __init__(self, cells: Tessellation, geometry: Geometry) -> None:
@@ -47,7 +47,9 @@ class Locator:
             for members in [np.flatnonzero(levels == level)]
         ]
         self.boundary = boundary_of(self.simplices)
-        self._facets = cKDTree(self.nodes[self.boundary].mean(axis=1)) if len(self.boundary) else None
+        self._facets = (
+            cKDTree(self.nodes[self.boundary].mean(axis=1)) if len(self.boundary) else None
+        )
 
     def find(self, places: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
         """(places,) the simplex that each is in, -1 for none; and barycentric coordinates in it."""
@@ -109,7 +111,7 @@ class Locator:
         if not sphere:
             weights = np.column_stack([1 - weights.sum(axis=1), weights])
         weights[flat] = -np.inf
-        return weights
+        return weights.astype(np.float64, copy=False)
 
     def outside(self, places: FloatArray, slack: float = 0.0) -> FloatArray:
         """(places,) how far each is from the cells, 0 inside: in their units, on a sphere degrees.
@@ -128,7 +130,9 @@ class Locator:
         for start in range(0, len(out), PLACES_AT_ONCE):
             some = out[start : start + PLACES_AT_ONCE]
             count = min(FEW, len(self.boundary))
-            near = np.asarray(self._facets.query(points[some], k=count)[1]).reshape(len(some), count)
+            near = np.asarray(self._facets.query(points[some], k=count)[1]).reshape(
+                len(some), count
+            )
             facets = self.nodes[self.boundary[near]]
             each = _distances(points[some], facets)
             nearest = each.argmin(axis=1)[:, None]
@@ -169,4 +173,3 @@ def _from_segments(points: FloatArray, start: FloatArray, end: FloatArray) -> Fl
     length = np.maximum((along**2).sum(axis=-1), np.finfo(float).tiny)
     share = np.clip(((points - start) * along).sum(axis=-1) / length, 0.0, 1.0)
     return np.linalg.norm(points - start - share[..., None] * along, axis=-1)
-

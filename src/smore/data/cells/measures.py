@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +138,7 @@ def _cuts(kind: int, count: int) -> list[FloatArray]:
     known, single = KINDS[kind], np.eye(count)
     if known.dim == 1:
         inner = [0, *range(2, count), 1]
-        return [single[list(pair)] for pair in zip(inner, inner[1:], strict=False)]
+        return [single[list(pair)] for pair in pairwise(inner)]
     if known.dim == 2:
         outline = tuple(range(count)) if kind == POLYGON else known.outline
         if len(outline) == 3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ def _cuts(kind: int, count: int) -> list[Face]:
     known = KINDS[kind]
     if known.dim == 1:
         inner = [0, *range(2, count), 1]
-        return list(zip(inner, inner[1:], strict=False))
+        return list(pairwise(inner))
     if known.dim == 2:
         return list(_fan(outline_of(kind, count)))
     # Faces that have the first node are seen edge-on from it.
@@ -43,7 +44,7 @@ def _cuts(kind: int, count: int) -> list[Face]:
 
 
 def _fan(outline: Face) -> Iterable[Face]:
-    return ((outline[0], *pair) for pair in zip(outline[1:], outline[2:], strict=False))
+    return ((outline[0], *pair) for pair in pairwise(outline[1:]))
 
 
 def boundary_of(simplices: IntArray) -> IntArray:

@@ -83,7 +83,9 @@ class Tessellation:
                 )
         if len({KINDS[kind].dim for kind in np.unique(kinds).tolist()}) != 1:
             raise DataError("expected cells of one dimension; see `filling`")
-        return cls(np.asarray(nodes, np.float64), kinds.astype(np.uint8), offsets, corners, on_cells)
+        return cls(
+            np.asarray(nodes, np.float64), kinds.astype(np.uint8), offsets, corners, on_cells
+        )
 
     @property
     def num_cells(self) -> int:

@@ -163,7 +163,7 @@ def _latitude_first(dataset: xr.Dataset, names: list[str], ordered: bool) -> lis
 
 
 def angle_of(name: abc.Hashable, variable: xr.Variable | xr.DataArray) -> str | None:
-    """"latitude" or "longitude", if a variable is one of them by name, units or standard name."""
+    """ "latitude" or "longitude", if a variable is one of them by name, units or standard name."""
     for angle in ANGLE_NAMES:
         if (
             str(name).lower() in ANGLE_NAMES[angle]

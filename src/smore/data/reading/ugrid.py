@@ -93,7 +93,10 @@ def unpacked(
     cell_dim = str(attrs.get(f"{element}_dimension", table.dims[0]))
     kinds, offsets, corners = _cells(dataset, table, cell_dim, dim, attrs)
     on_cells = _on_cells(dataset, channels, node_dim, cell_dim)
-    nodes = {name: np.asarray(each.values, float) for name, each in zip(coordinates, columns, strict=True)}
+    nodes = {
+        name: np.asarray(each.values, float)
+        for name, each in zip(coordinates, columns, strict=True)
+    }
     kept = _without_mesh(dataset, topology, node_dim if on_cells else cell_dim)
     if not on_cells:
         told = ToldCells(nodes, kinds, offsets, corners, on_cells=False)
@@ -182,11 +185,15 @@ def _centres(
     told = str(attrs.get(f"{element}_coordinates", "")).split()
     if len(told) == len(nodes) and all(name in dataset.variables for name in told):
         # Where nodes are called x, cells may be called so too once there are no nodes.
-        names = [node if name == f"cell_{node}" else name for name, node in zip(told, nodes, strict=True)]
+        names = [
+            node if name == f"cell_{node}" else name for name, node in zip(told, nodes, strict=True)
+        ]
         return {name: dataset.variables[own] for name, own in zip(names, told, strict=True)}
     angles = [angle_of(name, dataset[name]) for name in nodes]
     on_sphere = sorted(filter(None, angles)) == ["latitude", "longitude"] and len(nodes) == 2
-    order = [angles.index("latitude"), angles.index("longitude")] if on_sphere else range(len(nodes))
+    order = (
+        [angles.index("latitude"), angles.index("longitude")] if on_sphere else range(len(nodes))
+    )
     names = [list(nodes)[column] for column in order]
     places = np.stack([nodes[name] for name in names], axis=1)
     found = cell_centres(
@@ -229,7 +236,9 @@ def mesh_variables(mesh: Mesh, space: Space) -> dict[str, xr.Variable]:
     table = {"cf_role": f"{element}_node_connectivity", "start_index": 0, "_FillValue": FILL}
     variables = {
         TOPOLOGY: xr.Variable((), np.int32(0), attrs),
-        f"mesh_{element}_nodes": xr.Variable((cell_dim, f"mesh_{element}_corner"), _padded(cells), table),
+        f"mesh_{element}_nodes": xr.Variable(
+            (cell_dim, f"mesh_{element}_corner"), _padded(cells), table
+        ),
         f"mesh_{element}_shape": xr.Variable((cell_dim,), cells.kinds.astype(np.int8), shape),
     }
     if cells.on_cells:
@@ -237,7 +246,9 @@ def mesh_variables(mesh: Mesh, space: Space) -> dict[str, xr.Variable]:
             told = {"units": units} if units else {}
             variables[name] = xr.Variable((NODE_DIM,), column, told)
     if taken := set(variables) & {*space.names, point_dim}:
-        raise DataError(f"the coordinates {', '.join(taken)} have names that cells need; rename them")
+        raise DataError(
+            f"the coordinates {', '.join(taken)} have names that cells need; rename them"
+        )
     return variables
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from smore_paper.datasets.unstructured.elements import Elements
 from smore_paper.datasets.unstructured.shapes import Array
 
 NUM_BLOBS = 4
@@ -15,7 +16,7 @@ NUM_BLOBS = 4
 
 @dataclass(frozen=True)
 class HeatOptions:
-    """What is simulated; times in units of the side's diffusion time."""
+    """What is simulated."""
 
     conductivity: float = 0.1
     step: float = 0.05
@@ -33,27 +34,21 @@ def simulate_heat(
         seed: of the blobs of heat at the beginning, which do not depend on the mesh.
         options: what is simulated.
     """
-    from skfem import Basis, ElementTriP1, MeshTri, condense
-    from skfem.models.poisson import laplace, mass
-
-    basis = Basis(MeshTri(points.T.copy(), triangles.T.copy()), ElementTriP1())
-    stiffness, weight = options.conductivity * laplace.assemble(basis), mass.assemble(basis)
-    x, y = points.T
-    cold = np.flatnonzero((x > 2 - 1e-9) | (y > 2 - 1e-9))
-    step = options.step / options.substeps
-    ahead, behind = weight + step / 2 * stiffness, weight - step / 2 * stiffness
-    inner = np.setdiff1d(np.arange(len(points)), cold)
-    solve = splu(condense(ahead, D=cold, expand=False).tocsc()).solve
-    field = initial_heat(points, seed)
-    field[cold] = 0.0
+    elements = Elements(points, triangles)
+    inner = np.flatnonzero((points < 2 - 1e-9).all(axis=1))
+    half = options.step / options.substeps / 2 * options.conductivity * elements.stiffness
+    ahead, behind = elements.mass + half, elements.mass - half
+    solve = splu(ahead[inner][:, inner].tocsc()).solve
+    field = np.zeros(len(points))
+    field[inner] = initial_heat(points, seed)[inner]
     found = [field]
     for _ in range(options.num_times - 1):
         for _ in range(options.substeps):
-            right = behind @ field
-            field = np.zeros_like(field)
+            right, field = behind @ field, np.zeros_like(field)
             field[inner] = solve(right[inner])
         found.append(field)
-    return options.step * np.arange(options.num_times), np.stack(found)
+    times: Array = options.step * np.arange(options.num_times, dtype=float)
+    return times, np.stack(found)
 
 
 def initial_heat(points: Array, seed: int) -> Array:

@@ -56,19 +56,36 @@ def _l_with_slit(places: Array) -> Array:
     return np.maximum(square, -gone)
 
 
+def channel_sides(
+    points: Array,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which points are on the inlet, on the outlet, and on walls or cylinders."""
+    x, y = points.T
+    walls = (y < 1e-9) | (y > CHANNEL[1] - 1e-9) | (_circles(points) < 1e-4)
+    return (x < 1e-9) & ~walls, (x > CHANNEL[0] - 1e-9) & ~walls, walls
+
+
+def _wake(places: Array) -> Array:
+    """Spacing in the channel: fine around the cylinders and behind them."""
+    x, y = places.T
+    behind = np.hypot(np.maximum(0.5 - x, 0), np.maximum(np.abs(y - 0.5) - 0.25, 0))
+    fine = 1.5 + 0.2 * np.maximum(x - 0.5, 0) + 5 * behind
+    return np.clip(np.minimum(1 + 5 * np.maximum(_circles(places), 0), fine), 1, 3)
+
+
 SHAPES = {
     "cylinders": Shape(
         ((0.0, 0.0), CHANNEL),
         _channel,
-        lambda places: np.clip(1 + 5 * np.maximum(_circles(places), 0), 1, 2.2),
-        0.02,
+        _wake,
+        0.015,
         np.array([(0.0, 0.0), (3.0, 0.0), (3.0, 1.0), (0.0, 1.0)]),
     ),
     "slit": Shape(
         ((0.0, 0.0), (2.0, 2.0)),
         _l_with_slit,
         lambda places: np.clip(1 + 3 * np.maximum(_box(places, *SLIT), 0), 1, 2.5),
-        0.02,
+        0.015,
         np.array(
             [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2), (0, 0.52), (1.2, 0.52), (1.2, 0.48),
              (0, 0.48)]

@@ -12,12 +12,10 @@ STEPS = 120
 PUSH = 1.2
 TIME = 0.2
 # Triangles whose middle is nearer to the outside than this, in units of the finest spacing, go.
-EDGE = 1e-3
+EDGE = 0.08
 
 
-def triangulated(
-    shape: Shape, seed: int, fineness: float = 1.0
-) -> tuple[Array, NDArray[np.int64]]:
+def triangulated(shape: Shape, seed: int, fineness: float = 1.0) -> tuple[Array, NDArray[np.int64]]:
     """Points (points, 2) and triangles (triangles, 3) of a mesh, another one for each seed.
 
     Args:
@@ -37,9 +35,10 @@ def triangulated(
         wanted = shape.spacing(points[edges].mean(axis=1))
         wanted = wanted * PUSH * np.sqrt((length**2).sum() / (wanted**2).sum())
         push = np.maximum(wanted - length, 0)[:, None] * along / length[:, None]
-        total = np.zeros_like(points)
-        np.add.at(total, edges[:, 0], push)
-        np.add.at(total, edges[:, 1], -push)
+        ends, pushes = edges.T.ravel(), np.concatenate([push, -push])
+        total = np.stack(
+            [np.bincount(ends, component, minlength=len(points)) for component in pushes.T], axis=1
+        )
         total[:fixed] = 0.0
         points = points + TIME * total
         points[fixed:] = _inside(points[fixed:], shape, finest, step)
@@ -73,7 +72,8 @@ def _inside(points: Array, shape: Shape, finest: float, step: int) -> Array:
         out = distance > 0
         shifts = np.array([[small, 0.0], [0.0, small]])
         gradient = np.stack(
-            [(shape.distance(points[out] + shift) - distance[out]) / small for shift in shifts], axis=1
+            [(shape.distance(points[out] + shift) - distance[out]) / small for shift in shifts],
+            axis=1,
         )
         size = np.maximum((gradient**2).sum(axis=1, keepdims=True), 1e-12)
         points[out] -= distance[out, None] * gradient / size

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import meshes
 import numpy as np
 import pytest
 
+import meshes
 from smore.data import Trajectories, open_dataset
 from smore.data.cells import Tessellation
 
@@ -95,7 +95,9 @@ def test_read_as_written(kind, writer, where, tmp_path):
     dim = cells.nodes.shape[1]
     names = [channel.name for channel in found.channels]
     assert sorted(names) == sorted(["p", *(f"U_{axis}" for axis in "xyz"[:dim])])
-    order = np.concatenate([which for _, which, _ in cells.alike()]) if where == "cell" else slice(None)
+    order = (
+        np.concatenate([which for _, which, _ in cells.alike()]) if where == "cell" else slice(None)
+    )
     for name, values in zip(names, sequence.fields[0], strict=True):
         told = fields["p"] if name == "p" else fields["U"][:, "xyz".index(name[-1])]
         assert same(values, told[order], writer), name

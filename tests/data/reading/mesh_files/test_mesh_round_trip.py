@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import meshes
 import numpy as np
 import pytest
 import xarray as xr
 
+import meshes
 from smore.data import Channel, Clock, Sequence, Space, Trajectories, open_dataset, save_dataset
 from smore.data.quadrature import tessellated_mesh
 from smore.errors import DataError
@@ -36,7 +36,8 @@ def trajectories(kind: str, on_cells: bool, dtype: type = np.float64) -> Traject
     axes = "xyz"[: mesh.dim]
     channels = [Channel(name="p", units="Pa")]
     channels += [
-        Channel(name=f"U_{axis}", units="m s-1", long_name=f"{axis} component of U") for axis in axes
+        Channel(name=f"U_{axis}", units="m s-1", long_name=f"{axis} component of U")
+        for axis in axes
     ]
     shape = (3, len(channels), mesh.num_points)
     fields = np.random.default_rng(1).normal(size=shape).astype(dtype)
@@ -52,9 +53,7 @@ def trajectories(kind: str, on_cells: bool, dtype: type = np.float64) -> Traject
 def same(found: Trajectories, expected: Trajectories) -> None:
     assert found.space == expected.space
     assert found.clock == expected.clock
-    assert {c.name: c.units for c in found.channels} == {
-        c.name: c.units for c in expected.channels
-    }
+    assert {c.name: c.units for c in found.channels} == {c.name: c.units for c in expected.channels}
     found = found.select_channels([channel.name for channel in expected.channels])
     ours, theirs = found.sequences[0], expected.sequences[0]
     assert np.array_equal(ours.times, theirs.times)
@@ -138,7 +137,9 @@ def test_a_file_is_replaced_and_others_are_not(tmp_path):
 
 
 def test_points_without_cells_are_no_mesh_file(tmp_path: Path) -> None:
-    data = Trajectories.from_arrays(np.ones((1, 2, 1, 5)), np.random.rand(5, 2), np.arange(2.0))
+    data = Trajectories.from_arrays(
+        np.ones((1, 2, 1, 5)), np.random.default_rng(0).uniform(size=(5, 2)), np.arange(2.0)
+    )
     with pytest.raises(DataError, match="these have none"):
         data.save(tmp_path / "a.pvd")
 

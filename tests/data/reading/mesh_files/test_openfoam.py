@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import meshes
 import numpy as np
 import pytest
-from foam_cases import write_case
 
+import meshes
+from foam_cases import write_case
 from smore.data import Trajectories, open_dataset
 from smore.data.cells import cell_centres, cell_measures
 from smore.errors import DataError
@@ -54,7 +54,9 @@ def test_cases_in_space(make, binary, tmp_path):
 @pytest.mark.parametrize("binary", [False, True], ids=["ascii", "binary"])
 def test_a_case_in_the_plane(binary, tmp_path):
     flat = meshes.quad_mesh(3, True)
-    both = np.concatenate([np.column_stack([flat.nodes, np.full(len(flat.nodes), z)]) for z in (0.0, 0.1)])
+    both = np.concatenate(
+        [np.column_stack([flat.nodes, np.full(len(flat.nodes), z)]) for z in (0.0, 0.1)]
+    )
     four = flat.corners.reshape(-1, 4)
     cells = meshes.tessellation(both, [(12, np.column_stack([four, four + len(flat.nodes)]))], True)
     values = fields(cells.num_cells)
@@ -86,14 +88,16 @@ def test_uniform_fields(tmp_path):
     "directive",
     [
         '#include "/etc/passwd"',
-        "#codeStream { code #{ system(\"touch run\"); #}; };",
+        '#codeStream { code #{ system("touch run"); #}; };',
         '#calc "1+1"',
         "#eval { 1 + 1 }",
         '#includeEtc "caseDicts/x"',
         "# include <x>",
     ],
 )
-@pytest.mark.parametrize("name", ["constant/polyMesh/points", "constant/polyMesh/boundary", "0.5/p"])
+@pytest.mark.parametrize(
+    "name", ["constant/polyMesh/points", "constant/polyMesh/boundary", "0.5/p"]
+)
 @pytest.mark.parametrize("binary", [False, True], ids=["ascii", "binary"])
 def test_directives_are_refused(directive, name, binary, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

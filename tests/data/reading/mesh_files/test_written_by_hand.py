@@ -6,10 +6,10 @@ import base64
 import struct
 import zlib
 
-import meshes
 import numpy as np
 import pytest
 
+import meshes
 from smore.data import Trajectories, open_dataset
 
 
@@ -21,9 +21,9 @@ def block(values: np.ndarray, order: str, width: str, compressed: bool) -> bytes
     packed = [zlib.compress(piece) for piece in pieces]
     last = len(raw) % 64
     header = [len(pieces), 64, last, *map(len, packed)]
-    return base64.b64encode(struct.pack(f"{order}{len(header)}{width}", *header)) + base64.b64encode(
-        b"".join(packed)
-    )
+    return base64.b64encode(
+        struct.pack(f"{order}{len(header)}{width}", *header)
+    ) + base64.b64encode(b"".join(packed))
 
 
 NAMES = {"<f8": "Float64", "<i8": "Int64", "<u1": "UInt8", "|u1": "UInt8"}
@@ -41,7 +41,8 @@ def test_vtp_in_base64(compressed, width, order, appended, tmp_path):
 
     def array(name: str, values: np.ndarray, components: int = 1) -> str:
         nonlocal tail
-        told = f'<DataArray type="{NAMES[values.dtype.str]}" Name="{name}" NumberOfComponents="{components}"'
+        kind = NAMES[values.dtype.str]
+        told = f'<DataArray type="{kind}" Name="{name}" NumberOfComponents="{components}"'
         content = block(values, order, width, compressed)
         if not appended:
             return f'{told} format="binary">\n   {content.decode()}\n</DataArray>'
@@ -52,14 +53,16 @@ def test_vtp_in_base64(compressed, width, order, appended, tmp_path):
     parts = [
         f"<PointData>{array('p', field)}</PointData>",
         f"<Points>{array('Points', nodes, 3)}</Points>",
-        f"<Polys>{array('connectivity', cells.corners)}{array('offsets', cells.offsets[1:])}</Polys>",
+        f"<Polys>{array('connectivity', cells.corners)}",
+        f"{array('offsets', cells.offsets[1:])}</Polys>",
     ]
     byte_order = "LittleEndian" if order == "<" else "BigEndian"
     header = {"I": "UInt32", "Q": "UInt64"}[width]
     zipped = 'compressor="vtkZLibDataCompressor"' if compressed else ""
     text = (
         f'<VTKFile type="PolyData" version="1.0" byte_order="{byte_order}" header_type="{header}" '
-        f'{zipped}><PolyData><Piece NumberOfPoints="{len(nodes)}" NumberOfPolys="{cells.num_cells}">'
+        f"{zipped}><PolyData><Piece "
+        f'NumberOfPoints="{len(nodes)}" NumberOfPolys="{cells.num_cells}">'
         f"{''.join(parts)}</Piece></PolyData>"
     )
     if appended:
@@ -80,18 +83,36 @@ def gmsh_text(version: str, cells, fields: dict[float, np.ndarray], where: str) 
     coords = [f"{x!r} {y!r} 0.0" for x, y in cells.nodes.tolist()]
     rows = [" ".join(map(str, tags[row])) for row in three]
     if version == "4.1":
-        lines += [f"1 {len(tags)} {tags[0]} {tags[-1]}", f"2 1 0 {len(tags)}", *map(str, tags), *coords]
+        lines += [
+            f"1 {len(tags)} {tags[0]} {tags[-1]}",
+            f"2 1 0 {len(tags)}",
+            *map(str, tags),
+            *coords,
+        ]
         lines += ["$EndNodes", "$Elements", f"2 {len(rows) + 1} 1 {len(rows) + 1}"]
         lines += ["1 1 1 1", f"1 {tags[0]} {tags[1]}", f"2 1 2 {len(rows)}"]
         lines += [f"{number + 2} {row}" for number, row in enumerate(rows)]
     else:
-        lines += [str(len(tags)), *(f"{tag} {place}" for tag, place in zip(tags, coords, strict=True))]
+        lines += [
+            str(len(tags)),
+            *(f"{tag} {place}" for tag, place in zip(tags, coords, strict=True)),
+        ]
         lines += ["$EndNodes", "$Elements", str(len(rows) + 1), f"1 1 2 7 7 {tags[0]} {tags[1]}"]
         lines += [f"{number + 2} 2 2 7 7 {row}" for number, row in enumerate(rows)]
     lines += ["$EndElements"]
     names = tags if where == "Node" else np.arange(len(rows)) + 2
     for step, (time, values) in enumerate(fields.items()):
-        lines += [f"${where}Data", "1", '"u"', "1", repr(time), "3", str(step), "1", str(len(values))]
+        lines += [
+            f"${where}Data",
+            "1",
+            '"u"',
+            "1",
+            repr(time),
+            "3",
+            str(step),
+            "1",
+            str(len(values)),
+        ]
         lines += [f"{tag} {value!r}" for tag, value in zip(names, values.tolist(), strict=True)]
         lines += [f"$End{where}Data"]
     return "\n".join(lines) + "\n"
@@ -118,7 +139,11 @@ def test_what_is_no_field_is_left_out_and_said(tmp_path):
 
     cells = meshes.triangle_mesh(2)
     points = np.column_stack([cells.nodes, np.zeros(len(cells.nodes))])
-    data = {"u": np.ones(len(points)), "vtkGhostType": np.zeros(len(points)), "id": np.arange(len(points))}
+    data = {
+        "u": np.ones(len(points)),
+        "vtkGhostType": np.zeros(len(points)),
+        "id": np.arange(len(points)),
+    }
     meshio.Mesh(points, [("triangle", cells.corners.reshape(-1, 3))], point_data=data).write(
         tmp_path / "a.vtu"
     )

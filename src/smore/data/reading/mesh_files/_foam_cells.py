@@ -77,7 +77,9 @@ def cells_of(
         rows = order[first[which][:, None] + np.arange(triangles + quads)]
         small = corners[offsets[rows[:, :triangles]][..., None] + np.arange(3)]
         large = corners[offsets[rows[:, triangles:]][..., None] + np.arange(4)]
-        nodes[ends[which][:, None] + np.arange(count)] = _turned(kind, _nodes(kind, small, large), points)
+        nodes[ends[which][:, None] + np.arange(count)] = _turned(
+            kind, _nodes(kind, small, large), points
+        )
     return kinds, ends, nodes
 
 

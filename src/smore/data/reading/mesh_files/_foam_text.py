@@ -85,8 +85,8 @@ class FoamFile:
         """
         if (match := DIRECTIVES.search(text)) is not None:
             raise DataError(
-                f"{self.path} holds {printable(_latin(match[0]))!r}: files are read as data, nothing "
-                "is included or run; let OpenFOAM write it out (foamDictionary -expand)"
+                f"{self.path} holds {printable(_latin(match[0]))!r}: files are read as data, "
+                "nothing is included or run; let OpenFOAM write it out (foamDictionary -expand)"
             )
 
     def numbers(self, at: int, kind: str) -> tuple[NDArray, int]:
@@ -110,7 +110,9 @@ class FoamFile:
             return values.reshape(shape), match.end() + total * dtype.itemsize + 1
         require_fits(2 * total - 1, left + 1, f"a list in {self.path}")
         stop = self._closing(match.end())
-        return self._parsed(self.content[match.end() : stop], native, total).reshape(shape), stop + 1
+        return self._parsed(self.content[match.end() : stop], native, total).reshape(
+            shape
+        ), stop + 1
 
     def _closing(self, start: int) -> int:
         """Where the bracket that opened before `start` closes."""

@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class VtkFile:
     """
 
     path: Path
-    order: str
+    order: Literal["<", ">"]
     header: np.dtype
     compressor: str
     appended: tuple[int, bool] | None
@@ -53,7 +53,7 @@ class VtkFile:
     @classmethod
     def of(cls, path: Path, root: Element) -> VtkFile:
         """What the root of a file says."""
-        orders = {"LittleEndian": "<", "BigEndian": ">"}
+        orders: dict[str, Literal["<", ">"]] = {"LittleEndian": "<", "BigEndian": ">"}
         headers = {"UInt32": "u4", "UInt64": "u8"}
         order = orders[root.attributes.get("byte_order", "LittleEndian")]
         header = np.dtype(order + headers[root.attributes.get("header_type", "UInt32")])
@@ -205,7 +205,9 @@ class _Base64:
 
     def rest(self, count: int, what: str) -> bytes:
         require_fits(count, self.room, what)
-        more = base64.b64decode(self.file.read(-(-(count - len(self.begun)) // 3) * 4), validate=True)
+        more = base64.b64decode(
+            self.file.read(-(-(count - len(self.begun)) // 3) * 4), validate=True
+        )
         found = self.begun + more
         if len(found) < count:
             raise DataError(f"{what} ends too early")

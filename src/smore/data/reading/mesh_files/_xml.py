@@ -79,8 +79,9 @@ def read_elements(path: Path, stop_at: str | None = None) -> Element:
     Raises:
         DataError: entities, too many elements, or no XML.
     """
-    parser, open_tags = expat.ParserCreate(), []
+    parser = expat.ParserCreate()
     roots: list[Element] = []
+    open_tags: list[Element] = []
     count = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:

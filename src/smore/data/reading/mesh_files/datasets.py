@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -90,9 +89,7 @@ class Opened:
                     found[name] = column
         return found, left_out
 
-    def _components(
-        self, array: str, stored: Stored, on_cells: bool
-    ) -> list[tuple[str, _Column]]:
+    def _components(self, array: str, stored: Stored, on_cells: bool) -> list[tuple[str, _Column]]:
         name = "".join("_" if letter in "/\\" else letter for letter in printable(array)) or "u"
         count = stored.shape[1] if len(stored.shape) > 1 else 1
         if count == 1:
@@ -110,7 +107,12 @@ class Opened:
             (
                 f"{name}_{letters[k]}",
                 _Column(
-                    array, k, on_cells, stored.units, f"{letters[k]} component of {name}", stored.dtype
+                    array,
+                    k,
+                    on_cells,
+                    stored.units,
+                    f"{letters[k]} component of {name}",
+                    stored.dtype,
                 ),
             )
             for k in shown
@@ -146,7 +148,10 @@ class Opened:
         if values.shape[1] in (2, 3) and column.component in self.kept_axes:
             first = self.frame(0)
             arrays = first.cell_data if column.on_cells else first.point_data
-            shown = {c.component for _, c in self._components(column.array, arrays[column.array], column.on_cells)}
+            shown = {
+                c.component
+                for _, c in self._components(column.array, arrays[column.array], column.on_cells)
+            }
             hidden = [k for k in range(values.shape[1]) if k not in shown]
             if hidden and values[:, hidden].any():
                 raise DataError(
@@ -217,13 +222,13 @@ def as_dataset(path: Path, series: Series) -> xr.Dataset:
         chunks = {"preferred_chunks": {TIME: 1, dims[1]: field.shape[1]}}
         dataset[name] = xr.Variable(dims, field, attrs, chunks)
     times = [0.0 if time is None else time for time in series.times]
-    told = str(opened.about.get("time_units", ""))
+    since = str(opened.about.get("time_units", ""))
     dataset = dataset.assign_coords(
-        {TIME: xr.Variable((TIME,), np.array(times), {"units": told} if told else {})}
+        {TIME: xr.Variable((TIME,), np.array(times), {"units": since} if since else {})}
     )
     if left_out:
         dataset = dataset.assign_attrs(left_out=[printable(name) for name in left_out])
-    if " since " in told:
+    if " since " in since:
         dataset = xr.decode_cf(dataset, decode_coords=False)
     return dataset.assign_attrs(channel_names=list(columns))
 

@@ -1,10 +1,10 @@
-"""What every format of mesh files is read as: frames, whose arrays are read when they are needed."""
+"""What every mesh file is read as: frames, whose arrays are read when they are needed."""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from lzma import LZMAError
@@ -19,8 +19,9 @@ from smore.errors import DataError
 
 # Whatever a damaged file makes a careful reader stumble over.
 _STUMBLES = (
-    OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError, MemoryError,
-    AttributeError, struct.error, zlib.error, LZMAError, ExpatError, RuntimeError, EOFError,
+    OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError,
+    MemoryError, AttributeError, struct.error, zlib.error, LZMAError, ExpatError, RuntimeError,
+    EOFError,
 )  # fmt: skip
 
 Cells = tuple[NDArray, NDArray, NDArray]
@@ -75,7 +76,7 @@ class Series:
     """
 
     times: list[float | None]
-    frames: list[Callable[[], Frame]] = field(repr=False)
+    frames: Sequence[Callable[[], Frame]] = field(repr=False)
 
 
 @contextmanager

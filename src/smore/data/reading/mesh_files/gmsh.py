@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smore.data.reading.mesh_files._numbers import parsed
-from smore.data.reading.mesh_files.frames import Cells, Frame, Series, Stored, printable, require_fits
+from smore.data.reading.mesh_files.frames import (
+    Cells,
+    Frame,
+    Series,
+    Stored,
+    printable,
+    require_fits,
+)
 from smore.errors import DataError
 
 # Gmsh's types of elements: VTK's kind, how many nodes, and VTK's order where it differs.
 ELEMENTS: dict[int, tuple[int, int, tuple[int, ...] | None]] = {
     1: (3, 2, None), 2: (5, 3, None), 3: (9, 4, None), 4: (10, 4, None), 5: (12, 8, None),
-    6: (13, 6, (0, 2, 1, 3, 5, 4)), 7: (14, 5, None), 8: (21, 3, None), 9: (22, 6, None), 10: (28, 9, None),
-    11: (24, 10, (0, 1, 2, 3, 4, 5, 6, 7, 9, 8)), 15: (1, 1, None), 16: (23, 8, None),
+    6: (13, 6, (0, 2, 1, 3, 5, 4)), 7: (14, 5, None), 8: (21, 3, None), 9: (22, 6, None),
+    10: (28, 9, None), 11: (24, 10, (0, 1, 2, 3, 4, 5, 6, 7, 9, 8)), 15: (1, 1, None),
+    16: (23, 8, None),
 }  # fmt: skip
 DATA = {"NodeData": "point", "ElementData": "cell"}
 
@@ -159,18 +168,22 @@ def _elements(body: bytes, version: int, binary: bool, parts: _Parts) -> None:
     for tag, kind, num_tags, *more in rows:
         nodes = more[num_tags:]
         if len(nodes) != _element(kind)[1]:
-            raise DataError(f"expected {_element(kind)[1]} nodes of element {tag}, got {len(nodes)}")
+            raise DataError(
+                f"expected {_element(kind)[1]} nodes of element {tag}, got {len(nodes)}"
+            )
         _keep(parts, kind, np.array([tag]), np.array([nodes]))
 
 
 def _element(kind: int) -> tuple[int, int, tuple[int, ...] | None]:
     if kind not in ELEMENTS:
-        raise DataError(f"expected elements of the types {', '.join(map(str, ELEMENTS))}, got {kind}")
+        raise DataError(
+            f"expected elements of the types {', '.join(map(str, ELEMENTS))}, got {kind}"
+        )
     return ELEMENTS[kind]
 
 
 def _keep(parts: _Parts, kind: int, tags: NDArray, nodes: NDArray) -> None:
-    vtk, count, order = _element(kind)
+    vtk, _, order = _element(kind)
     parts.kinds.append(np.full(len(tags), vtk))
     parts.nodes.append(nodes if order is None else nodes[:, list(order)])
     parts.element_tags.append(tags)
@@ -235,7 +248,7 @@ def _series(parts: _Parts) -> Series:
     corners = _places(parts.tags, np.concatenate([each.ravel() for each in parts.nodes]), "nodes")
     offsets = np.concatenate([[0], np.cumsum(counts)])
     all_tags = {"point": parts.tags, "cell": np.concatenate(parts.element_tags)}
-    times = sorted({time for _, _, time in parts.values}) or [None]
+    times: list[float | None] = [*sorted({time for _, _, time in parts.values})] or [None]
 
     def cells() -> Cells:
         return kinds, offsets, corners
@@ -247,7 +260,7 @@ def _series(parts: _Parts) -> Series:
                 data[where][name] = _spread(all_tags[where], tags, values)
         return Frame(_held(parts.points), len(kinds), cells, data["point"], data["cell"], {}, time)
 
-    return Series(list(times), [lambda time=time: frame(time) for time in times])
+    return Series(times, [partial(frame, time) for time in times])
 
 
 def _spread(all_tags: NDArray, tags: NDArray, values: NDArray) -> Stored:

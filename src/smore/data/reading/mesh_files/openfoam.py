@@ -97,7 +97,9 @@ def _faces(path: Path) -> tuple[NDArray, NDArray]:
         match = re.compile(rb"\s*(\d{1,18})\s*\(").match(file.content, at)
         if match is None or file.binary:
             raise DataError(f"expected a list of faces in {path}")
-        found = re.findall(rb"(\d+)\s*\(([^()]*)\)", COMMENTS.sub(b" ", file.content[match.end() :]))
+        found = re.findall(
+            rb"(\d+)\s*\(([^()]*)\)", COMMENTS.sub(b" ", file.content[match.end() :])
+        )
         if len(found) != int(match[1]):
             raise DataError(f"expected {int(match[1])} faces in {path}, got {len(found)}")
         rows = [list(map(int, nodes.split())) for _, nodes in found]
@@ -129,11 +131,12 @@ def _empty_faces(path: Path, num_faces: int) -> NDArray[np.intp]:
 
 
 def _times(case: Path) -> list[tuple[float, Path]]:
-    found = []
-    for folder in case.iterdir():
-        if folder.is_dir() and re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", folder.name):
-            found.append((time_of(folder.name), folder))
-    return sorted(found)
+    number = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
+    return sorted(
+        (time_of(folder.name), folder)
+        for folder in case.iterdir()
+        if folder.is_dir() and number.fullmatch(folder.name)
+    )
 
 
 def _common_fields(case: Path, folders: list[Path]) -> list[str]:
@@ -172,7 +175,11 @@ def _values(path: Path, kind: str, shape: tuple[int, ...]) -> NDArray:
         plain = match[2].translate(bytes.maketrans(b"()", b"  ")).split()
         if len(plain) != COMPONENTS[kind]:
             raise DataError(f"expected {COMPONENTS[kind]} numbers of a uniform field in {path}")
-        return np.broadcast_to(np.array([float(each) for each in plain]), (shape[0], len(plain))).reshape(shape).copy()
+        return (
+            np.broadcast_to(np.array([float(each) for each in plain]), (shape[0], len(plain)))
+            .reshape(shape)
+            .copy()
+        )
     if match[3].decode("latin-1") != kind:
         raise DataError(f"expected a list of {kind} in {path}, got {printable(str(match[3]))}")
     values, end = file.numbers(_skipped(file, match.end()), kind)

@@ -43,7 +43,9 @@ class Array:
 
     def read(self, points: slice) -> NDArray:
         """(times, some points) or (times, some points, 3)."""
-        found = [None if each is None else np.asarray(each[:, points].values) for each in self.parts]
+        found = [
+            None if each is None else np.asarray(each[:, points].values) for each in self.parts
+        ]
         if len(found) == 1 and found[0] is not None:
             return found[0]
         like = next(each for each in found if each is not None)
@@ -133,7 +135,10 @@ def _modes_as_variables(dataset: xr.Dataset) -> xr.Dataset:
         stacked = variable.transpose(*extra, ...)
         for index in np.ndindex(*(dataset.sizes[dim] for dim in extra)):
             labels = [str(dataset[dim].values[k]) for dim, k in zip(extra, index, strict=True)]
-            told = "_".join(f"{dim}{label}" if label.isdigit() else label for dim, label in zip(extra, labels, strict=True))
+            told = "_".join(
+                f"{dim}{label}" if label.isdigit() else label
+                for dim, label in zip(extra, labels, strict=True)
+            )
             found[f"{name}_{told}"] = stacked[index].drop_vars(extra, errors="ignore")
     coords = dataset.drop_vars(list(dataset.data_vars)).drop_dims(extra)
     return coords.assign(found)
@@ -164,7 +169,7 @@ def _arrays(dataset: xr.Dataset, num_points: int) -> list[Array]:
 
 def _over_time(variable: xr.Variable, num_points: int) -> xr.Variable:
     if "time" not in variable.dims:
-        variable = variable.expand_dims("time")
+        variable = variable.set_dims({"time": 1, **variable.sizes})
     others = [dim for dim in variable.dims if dim != "time"]
     if len(others) != 1 or variable.sizes[others[0]] != num_points:
         raise DataError(f"expected fields over time and points, got one over {variable.dims}")

@@ -165,7 +165,10 @@ def _assembled(parts: _Parts, grid: str) -> Frame:
         parts.points,
         num_cells,
         cells,
-        {name: _long(each, parts.points.shape[0]) for name, each in parts.data["POINT_DATA"].items()},
+        {
+            name: _long(each, parts.points.shape[0])
+            for name, each in parts.data["POINT_DATA"].items()
+        },
         {name: _long(each, num_cells) for name, each in parts.data["CELL_DATA"].items()},
         {},
         parts.time,
@@ -213,9 +216,7 @@ def _connectivity(
     return num_cells, separate
 
 
-def _attribute(
-    reader: _Reader, words: list[str], found: dict[str, Stored], length: int
-) -> None:
+def _attribute(reader: _Reader, words: list[str], found: dict[str, Stored], length: int) -> None:
     components = COMPONENTS.get(words[0].upper(), 1)
     if words[0].upper() == "SCALARS":
         components = _count(words[3]) if len(words) > 3 else 1

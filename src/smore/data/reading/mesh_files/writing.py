@@ -238,8 +238,10 @@ def _xdmf_text(plan: Plan, store: str, topology: str) -> str:
     cells = plan.cells
     stream = _small(cells.corners)
     single = "Mixed" not in topology
-    length = len(stream) if single else len(stream) + cells.num_cells + int(
-        np.isin(cells.kinds, (3, POLYGON)).sum()
+    length = (
+        len(stream)
+        if single
+        else len(stream) + cells.num_cells + int(np.isin(cells.kinds, (3, POLYGON)).sum())
     )
     shape = (cells.num_cells, len(stream) // cells.num_cells) if single else (length,)
     mesh = [
@@ -253,13 +255,19 @@ def _xdmf_text(plan: Plan, store: str, topology: str) -> str:
     lines += [f'<Information Name="smore" Value={quoteattr(json.dumps(plan.about))}/>']
     lines += ['<Grid Name="series" GridType="Collection" CollectionType="Temporal">']
     for number, time in enumerate(plan.times.tolist()):
-        lines += [f'<Grid Name="time{number}" GridType="Uniform">', f'<Time Value="{time!r}"/>', *mesh]
+        lines += [
+            f'<Grid Name="time{number}" GridType="Uniform">',
+            f'<Time Value="{time!r}"/>',
+            *mesh,
+        ]
         for array in plan.arrays:
             kind = "Scalar" if array.components == 1 else "Vector"
             size: tuple[int, ...] = (cells.num_points,)
             size = size if array.components == 1 else (*size, array.components)
             told = item(f"time{number}/{_inner_name(plan, array)}", array.dtype, size)
-            units = f'<Information Name="units" Value={quoteattr(array.units)}/>' if array.units else ""
+            units = (
+                f'<Information Name="units" Value={quoteattr(array.units)}/>' if array.units else ""
+            )
             lines += [
                 f'<Attribute Name={quoteattr(array.name)} AttributeType="{kind}" Center="{centre}">'
                 f"{units}{told}</Attribute>"

@@ -65,7 +65,9 @@ def read_xdmf(path: Path) -> Series:
     shown = [grid for grid in grids if grid.has_values] or [home]
     about = _about(domain)
     order = sorted(range(len(shown)), key=lambda number: shown[number].time or 0.0)
-    frames = [partial(_frame, shown[n], shown[n] if shown[n].has_mesh else home, about) for n in order]
+    frames = [
+        partial(_frame, shown[n], shown[n] if shown[n].has_mesh else home, about) for n in order
+    ]
     return Series([shown[number].time for number in order], frames)
 
 
@@ -167,7 +169,9 @@ def _topology(path: Path, element: Element) -> tuple[int, Callable[[], Cells]]:
             raise DataError("expected NumberOfElements of a mixed topology")
         return told, partial(_mixed, item, told)
     if name not in TOPOLOGIES:
-        raise DataError(f"expected a topology out of {', '.join(TOPOLOGIES)}, got {printable(name)}")
+        raise DataError(
+            f"expected a topology out of {', '.join(TOPOLOGIES)}, got {printable(name)}"
+        )
     kind = TOPOLOGIES[name][1]
     count = NUM_NODES.get(kind) or element.number("NodesPerElement")
     if name == "polyline":
@@ -224,7 +228,9 @@ def _numbers(path: Path, item: Element, units: str = "") -> Stored:
     )
     if letter is None:
         raise DataError("expected numbers of Float, Int or UInt")
-    size = {"Char": 1, "UChar": 1}.get(item.attributes.get("NumberType", ""), item.number("Precision", 4))
+    size = {"Char": 1, "UChar": 1}.get(
+        item.attributes.get("NumberType", ""), item.number("Precision", 4)
+    )
     if size not in ((4, 8) if letter == "f" else (1, 2, 4, 8)):
         raise DataError(f"expected numbers of 4 or 8 bytes, got {size}")
     dtype, how = np.dtype(f"{letter}{size}"), item.attributes.get("Format", "XML").upper()
@@ -232,13 +238,18 @@ def _numbers(path: Path, item: Element, units: str = "") -> Stored:
         count = int(np.prod(shape, dtype=float)) if len(shape) < 9 else -1
         require_fits(2 * count - 1, path.stat().st_size, "a data item")
         return Stored(
-            shape, dtype, lambda: parsed(text_of(path, item), dtype, count, "a data item").reshape(shape), units
+            shape,
+            dtype,
+            lambda: parsed(text_of(path, item), dtype, count, "a data item").reshape(shape),
+            units,
         )
     if how != "HDF":
         raise DataError(f"expected the format XML or HDF, got {printable(how)}")
     reference = text_of(path, item, most=LONGEST_REFERENCE).decode("utf-8").strip()
     name, _, inner = reference.partition(":")
-    return Stored(shape, dtype, partial(_from_hdf5, inside(path.parent, name), inner, shape, dtype), units)
+    return Stored(
+        shape, dtype, partial(_from_hdf5, inside(path.parent, name), inner, shape, dtype), units
+    )
 
 
 def _from_hdf5(path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
