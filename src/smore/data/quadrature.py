@@ -33,10 +33,17 @@ def default_cells(
     shape: tuple[int, ...],
     coordinate_dims: tuple[tuple[str, ...], ...],
     geometry: Geometry,
+    *,
+    shaped: bool = True,
 ) -> Cells:
-    """Factors of the weights of points that fill an array of `dims`, `shape`; see `Mesh`."""
+    """Factors of the weights of points that fill an array of `dims`, `shape`; see `Mesh`.
+
+    `shaped`: whether scattered points are weighted by the shape that they have.
+    """
     if not is_separable(dims, coordinate_dims):
-        weights = _shape_weights(axes, dims, shape, coordinate_dims, geometry)
+        weights = None
+        if shaped:
+            weights = _shape_weights(axes, dims, shape, coordinate_dims, geometry)
         if weights is not None:
             return ((dims, weights),)
         measure = _bounding_measure(axes, geometry)

@@ -61,7 +61,7 @@ def _read(
     space = _space(dataset, layout)
     fields = _fields(dataset, layout, lazy)
     clock, times = _times(dataset, layout, clock)
-    meshes = _meshes(dataset, layout, space)
+    meshes = _meshes(dataset, layout, space, shaped=told is None)
     if told is not None:
         cells = told.tessellation(space.names)
         meshes = [
@@ -162,8 +162,8 @@ def _time_variable(dataset: xr.Dataset, layout: Layout) -> xr.Variable:
     )
 
 
-def _meshes(dataset: xr.Dataset, layout: Layout, space: Space) -> list[Mesh]:
-    """The mesh of each sequence, unpadded."""
+def _meshes(dataset: xr.Dataset, layout: Layout, space: Space, *, shaped: bool) -> list[Mesh]:
+    """The mesh of each sequence, unpadded; `shaped`: weighted by the shape that its points have."""
     columns = [_over_space(dataset, layout, name) for name in layout.coordinates]
     measure = None if layout.weights is None else _over_space(dataset, layout, layout.weights)
     coordinate_dims = tuple(along for along, _ in columns)
@@ -177,7 +177,9 @@ def _meshes(dataset: xr.Dataset, layout: Layout, space: Space) -> list[Mesh]:
             require_some(length, f"point in sequence {number}")
             axes, size = [_shortened(axis, length) for axis in axes], (length,)
         if measure is None:
-            cells = default_cells(tuple(axes), layout.space, size, coordinate_dims, space.geometry)
+            cells = default_cells(
+                tuple(axes), layout.space, size, coordinate_dims, space.geometry, shaped=shaped
+            )
         else:
             along, values = measure
             cells = ((along, _shortened(values[number % len(values)], size[0])),)

@@ -15,19 +15,20 @@ TIME = 0.2
 EDGE = 0.08
 
 
-def triangulated(shape: Shape, seed: int, fineness: float = 1.0) -> tuple[Array, NDArray[np.int64]]:
+def triangulated(shape: Shape, seed: int, fineness: float = 1.0, steps: int = STEPS) -> tuple[Array, NDArray[np.int64]]:
     """Points (points, 2) and triangles (triangles, 3) of a mesh, another one for each seed.
 
     Args:
         shape: the domain.
         seed: of where the points begin.
         fineness: how many times as fine as usual.
+        steps: how often points are moved apart.
     """
     random = np.random.default_rng(seed)
     finest = shape.finest / fineness
     points = _scattered(shape, finest, random)
     fixed = len(shape.corners)
-    for step in range(STEPS):
+    for step in range(steps):
         triangles = _triangles(points, shape, finest)
         edges = np.unique(np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)), axis=0)
         along = points[edges[:, 0]] - points[edges[:, 1]]
@@ -41,7 +42,7 @@ def triangulated(shape: Shape, seed: int, fineness: float = 1.0) -> tuple[Array,
         )
         total[:fixed] = 0.0
         points = points + TIME * total
-        points[fixed:] = _inside(points[fixed:], shape, finest, step)
+        points[fixed:] = _inside(points[fixed:], shape, finest, last=step == steps - 1)
     triangles = _triangles(points, shape, finest)
     used, numbers = np.unique(triangles, return_inverse=True)
     return points[used], numbers.reshape(-1, 3).astype(np.int64)
@@ -64,10 +65,10 @@ def _triangles(points: Array, shape: Shape, finest: float) -> NDArray:
     return triangles[shape.distance(middles) < -EDGE * finest]
 
 
-def _inside(points: Array, shape: Shape, finest: float, step: int) -> Array:
+def _inside(points: Array, shape: Shape, finest: float, *, last: bool) -> Array:
     """Points that left the domain, back on its boundary."""
     small = 1e-6 * finest
-    for _ in range(3 if step == STEPS - 1 else 1):
+    for _ in range(3 if last else 1):
         distance = shape.distance(points)
         out = distance > 0
         shifts = np.array([[small, 0.0], [0.0, small]])
