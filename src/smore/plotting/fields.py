@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from smore.data import Mesh, Space
 from smore.errors import DataError
-from smore.plotting.cells import cells_to_draw, draw_cells
-from smore.plotting.slices import across, draw_slice
+from smore.plotting._cells import cells_to_draw, draw_cells
+from smore.plotting._slices import across, draw_slice
 
 # Fewer scattered points than this are drawn as dots.
 FEWEST = 100

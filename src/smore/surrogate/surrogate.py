@@ -23,8 +23,8 @@ from smore.inference import (
     ModelError,
 )
 from smore.stability import Certificate
+from smore.surrogate._domain import Domain
 from smore.surrogate.description import Description
-from smore.surrogate.domain import Domain
 
 # Where the decoder reproduces the training data to round-off, observations are still no better
 # than single precision.

@@ -15,7 +15,9 @@ TIME = 0.2
 EDGE = 0.08
 
 
-def triangulated(shape: Shape, seed: int, fineness: float = 1.0, steps: int = STEPS) -> tuple[Array, NDArray[np.int64]]:
+def triangulated(
+    shape: Shape, seed: int, fineness: float = 1.0, steps: int = STEPS
+) -> tuple[Array, NDArray[np.int64]]:
     """Points (points, 2) and triangles (triangles, 3) of a mesh, another one for each seed.
 
     Args:

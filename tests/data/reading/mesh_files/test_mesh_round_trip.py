@@ -88,7 +88,7 @@ def test_single_precision_stays(suffix, tmp_path):
 @pytest.mark.usefixtures("small_tiles")
 @pytest.mark.parametrize("suffix", [".pvd", ".xdmf"])
 def test_pieces_give_the_same(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr("smore.data.reading.mesh_files.plans.BLOCK_BYTES", 300)
+    monkeypatch.setattr("smore.data.reading.mesh_files._plans.BLOCK_BYTES", 300)
     data = trajectories("mixed", True)
     data.save(tmp_path / f"flow{suffix}")
     lazy = Trajectories.open(tmp_path / f"flow{suffix}", lazy=True)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import xarray as xr
 
-from smore.data.reading.mesh_files.collections import read_pvd, read_series
-from smore.data.reading.mesh_files.datasets import as_dataset
+from smore.data.reading.mesh_files._collections import read_pvd, read_series
+from smore.data.reading.mesh_files._datasets import as_dataset
+from smore.data.reading.mesh_files._gmsh import read_gmsh
+from smore.data.reading.mesh_files._openfoam import is_case, read_openfoam
+from smore.data.reading.mesh_files._vtk_legacy import read_vtk_legacy
+from smore.data.reading.mesh_files._vtk_xml import read_vtk_xml
+from smore.data.reading.mesh_files._xdmf import read_xdmf
 from smore.data.reading.mesh_files.frames import Frame, Series, refusing
-from smore.data.reading.mesh_files.gmsh import read_gmsh
-from smore.data.reading.mesh_files.openfoam import is_case, read_openfoam
-from smore.data.reading.mesh_files.vtk_legacy import read_vtk_legacy
-from smore.data.reading.mesh_files.vtk_xml import read_vtk_xml
-from smore.data.reading.mesh_files.xdmf import read_xdmf
 from smore.errors import DataError
 
 # Files that hold one frame.

@@ -16,9 +16,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from smore.data.cells import POLYGON
+from smore.data.reading.mesh_files._plans import Array, Plan
 from smore.data.reading.mesh_files._vtk_arrays import ABOUT, TYPES
-from smore.data.reading.mesh_files.plans import Array, Plan
-from smore.data.reading.mesh_files.xdmf import NUM_NODES, TOPOLOGIES
+from smore.data.reading.mesh_files._xdmf import NUM_NODES, TOPOLOGIES
 from smore.errors import DataError, unwritable
 from smore.runtime import require_room
 

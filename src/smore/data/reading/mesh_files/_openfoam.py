@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.data.reading.mesh_files._collections import time_of
 from smore.data.reading.mesh_files._foam_cells import cells_of, plane_cells
 from smore.data.reading.mesh_files._foam_text import COMMENTS, COMPONENTS, FoamFile
-from smore.data.reading.mesh_files.collections import time_of
 from smore.data.reading.mesh_files.frames import Frame, Series, Stored, inside, printable
 from smore.errors import DataError
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from smore.data import Mesh, Space, Tessellation, simplices_of
-from smore.plotting.cells import cells_to_draw, draw_cells, draw_triangles
+from smore.plotting._cells import cells_to_draw, draw_cells, draw_triangles
 
 FloatArray = NDArray[np.float64]
 

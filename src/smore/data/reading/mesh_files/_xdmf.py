@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.data.cells import POLYGON
+from smore.data.reading.mesh_files._collections import time_of
 from smore.data.reading.mesh_files._numbers import parsed
 from smore.data.reading.mesh_files._xml import Element, read_elements, text_of
-from smore.data.reading.mesh_files.collections import time_of
 from smore.data.reading.mesh_files.frames import (
     Cells,
     Frame,

@@ -12,8 +12,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.tri import Triangulation
 from numpy.typing import NDArray
 
-from smore.data import Mesh, Tessellation, alpha_cells, outline_of, simplices_of
-from smore.data.space import Geometry
+from smore.data import Geometry, Mesh, Tessellation, alpha_cells, outline_of, simplices_of
 
 FloatArray = NDArray[np.float64]
 
