@@ -72,7 +72,7 @@ def bench_large_mesh(side: int, num_snapshots: int, num_forecast: int, folder: P
 
 def _write(side: int, num_times: int, path: Path) -> None:
     mesh = tessellated_mesh(_cube(side), "box")
-    times = STEP * np.arange(num_times)
+    times = np.linspace(0.0, STEP * (num_times - 1), num_times)
     fields = np.empty((num_times, 1, mesh.num_points), np.float32)
     phase = [mesh.coords @ np.array([1.0, 0.5 * k, 0.3 * k]) * 3 for k in range(1, NUM_WAVES + 1)]
     for number, now in enumerate(times):
