@@ -18,6 +18,7 @@ from smore.model_file._tensors import (
     DYNAMICS,
     PRIOR,
     SEEN,
+    cell_tensors,
     hollow_networks,
     named_part,
     num_priors,
@@ -95,6 +96,8 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
             "mesh.coords": torch.tensor(mesh.coords),
             "mesh.weights": torch.tensor(mesh.weights),
         }
+        if mesh.tessellation is not None:
+            tensors |= cell_tensors(mesh.tessellation)
     if surrogate.seen is not None:
         tensors[SEEN] = torch.tensor(surrogate.seen, dtype=torch.uint8)
     text = StoredText(description=surrogate.description, claims=certificate.claims)

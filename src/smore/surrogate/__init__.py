@@ -3,7 +3,7 @@
 from smore.surrogate.advancing import advance, advance_uncertain, iterate
 from smore.surrogate.asking import instants_of, mesh_of
 from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
-from smore.surrogate.description import Description, MeshLayout, TrainingRecord
+from smore.surrogate.description import CellLayout, Description, MeshLayout, TrainingRecord
 from smore.surrogate.forecasting import fields_dataset, forecast_dataset
 from smore.surrogate.inferring import Noise, infer, inferred, noise_of
 from smore.surrogate.networks import build_decoder, build_dynamics, build_network, count_parameters
@@ -11,6 +11,7 @@ from smore.surrogate.surrogate import LEAST_NOISE, Surrogate
 
 __all__ = [
     "LEAST_NOISE",
+    "CellLayout",
     "Description",
     "MeshLayout",
     "Noise",

@@ -27,7 +27,14 @@ from smore.inference import (
 )
 from smore.settings import Settings
 from smore.stability import Stepping, certify_dynamics
-from smore.surrogate import LEAST_NOISE, Description, MeshLayout, Surrogate, TrainingRecord
+from smore.surrogate import (
+    LEAST_NOISE,
+    CellLayout,
+    Description,
+    MeshLayout,
+    Surrogate,
+    TrainingRecord,
+)
 from smore.training._defaults import median_step
 from smore.training.decoder.latent_table import latent_table
 from smore.training.decoder.residual_correlation import residual_correlation
@@ -62,6 +69,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
             shape=mesh.shape,
             coordinate_dims=mesh.coordinate_dims,
             has_unseen=seen is not None,
+            cells=CellLayout.of(mesh.tessellation),
         )
     description = Description(
         settings=settings,
