@@ -195,8 +195,9 @@ class SMORE:
 
         Returns:
             A Dataset with the channels, units and coordinates of the training data; the standard
-            deviation of channel `u` is called `u_std`. On the training mesh both are NaN where no
-            training snapshot has a value of the channel, on land for instance.
+            deviation of channel `u` is called `u_std`. Both are NaN where no training snapshot has
+            a value of the channel, on land for instance, and outside the cells of the training
+            mesh, where these are known.
         """
         surrogate = self._fitted()
         if isinstance(observations, LatentState):
@@ -299,6 +300,8 @@ class SMORE:
         description = surrogate.description
         fields = decode_departures(surrogate, directions[:count].numpy(), mesh)
         fields *= description.normalization.scale_array[:, None]
+        if (seen := surrogate.seen_on(mesh)) is not None:
+            fields[..., ~seen] = np.nan
         return numbered_fields(
             fields, mesh, description.channels, description.space, "direction"
         ).assign_coords(left=("direction", left[:count].numpy()))

@@ -244,6 +244,6 @@ def test_on_a_sphere_sensors_are_drawn_at_the_longitudes_of_the_mesh():
     assert axes.get_xlabel() == "longitude (degrees_east)"
 
 
-def test_sensors_in_space_are_not_drawn():
-    with pytest.raises(DataError, match="3 coordinates"):
-        require_drawable(Space(names=("x", "y", "z"), units=("", "", "")))
+def test_sensors_in_more_than_space_are_not_drawn():
+    with pytest.raises(DataError, match="4 coordinates"):
+        require_drawable(Space(names=("x", "y", "z", "w"), units=("", "", "", "")))

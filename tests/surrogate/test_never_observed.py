@@ -120,11 +120,13 @@ def test_the_training_mesh_is_known_whoever_gives_it(model, coast, tmp_path):
             assert_exact(forecast, LAND, LAND)
 
 
-def test_other_points_are_forecast_even_between_points_of_the_land(model, coast):
-    inland = np.random.default_rng(0).uniform(0.35, 0.65, size=(20, 2))
-    nowhere = np.zeros(20, dtype=bool)
-    forecast = model.forecast(coast, TIMES, points=inland, missing="mask")
-    assert_exact(forecast, nowhere, nowhere, inland)
+def test_other_points_are_on_land_where_the_nearest_point_is(model, coast):
+    places = np.random.default_rng(0).uniform(0.05, 0.9, size=(80, 2))
+    distance = np.linalg.norm(places[:, None] - COORDS, axis=2)
+    ashore = LAND[distance.argmin(axis=1)]
+    assert 5 < ashore.sum() < 75
+    forecast = model.forecast(coast, TIMES, points=places, missing="mask")
+    assert_exact(forecast, ashore, ashore, places)
 
 
 def test_scores_and_states_are_as_they_were(model, coast):

@@ -13,6 +13,7 @@ import full_disk
 import headers
 import hostile
 import kill
+import mesh_files
 import planted_values
 import wrong_settings
 from outcomes import Outcome
@@ -34,6 +35,7 @@ CHECKS = {
     "settings": Check(wrong_settings.check, 300),
     "planted": Check(planted_values.check, 200),
     "headers": Check(headers.check, 2000),
+    "mesh-files": Check(mesh_files.check, 1000),
 }
 
 

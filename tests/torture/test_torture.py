@@ -18,6 +18,7 @@ COUNTS = {
     "settings": 40,
     "planted": 25,
     "headers": 30,
+    "mesh-files": 120,
 }
 
 

@@ -43,7 +43,7 @@ def mode_fields(surrogate: Surrogate, modes: DynamicModes, mesh: Mesh, count: in
 
     Returns:
         A Dataset with dimensions (part, mode, *mesh.dims), where `part` is "real" or "imaginary",
-        and a variable for every channel.
+        and a variable for every channel; NaN where nothing is known, on land for instance.
 
     Raises:
         SettingsError: fewer than one mode.
@@ -56,9 +56,12 @@ def mode_fields(surrogate: Surrogate, modes: DynamicModes, mesh: Mesh, count: in
     _require_free_names(surrogate, mesh, properties)
     size = modes.amplitudes[shown] * np.where(modes.pair[shown], np.sqrt(2.0), 1.0)
     fields = decode_departures(surrogate, (modes.vectors[:, shown] * size).T, mesh)
-    fields = _with_orthogonal_parts(fields, mesh.weights)
+    seen = surrogate.seen_on(mesh)
+    fields = _with_orthogonal_parts(fields if seen is None else fields * seen, mesh.weights)
     fields *= surrogate.description.normalization.scale_array[:, None]
     description = surrogate.description
+    if seen is not None:
+        fields[..., ~seen] = complex(np.nan, np.nan)  # nothing has taught the model what is there
     parts = [
         numbered_fields(part, mesh, description.channels, description.space, "mode")
         for part in (fields.real, fields.imag)

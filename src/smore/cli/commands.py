@@ -46,7 +46,11 @@ COMMANDS = (
     Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),
     Command("data info", "smore.cli.data:info", "Show how smore reads files."),
     Command("data split", "smore.cli.data_split:split", "Put a part of the data aside, for tests."),
-    Command("data convert", "smore.cli.data_convert:convert", "Make NetCDF of arrays and tables."),
+    Command(
+        "data convert",
+        "smore.cli.data_convert:convert",
+        "Make NetCDF of arrays and tables, and another kind of mesh files.",
+    ),
 )
 
 

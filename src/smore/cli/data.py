@@ -20,7 +20,10 @@ UNREADABLE = "values were not looked at"
 
 @with_reading
 def info(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="NetCDF or Zarr files.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="NetCDF, Zarr or mesh files, or an OpenFOAM case."),
+    ],
     missing: MissingOption = "refuse",
     geometry: GeometryOption = None,
     values: Annotated[
@@ -60,6 +63,8 @@ def _print(summary: dict[str, Any], looked: bool) -> None:
     if summary["from"] is not None:
         line("times", f"{summary['from']} to {summary['to']}, every {summary['time_step']}")
     line("points", summary["points"])
+    if summary["cells"] is not None:
+        line("cells", summary["cells"])
     line("meshes", summary["meshes"])
     extents = ", ".join(
         f"{shown(c['name'])} {c['from']:g} to {c['to']:g} {shown(c['units'])}".strip()
@@ -100,6 +105,15 @@ def shown_whole(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+def _cells(trajectories: Trajectories) -> str | None:
+    """How many cells there are and where values are, of meshes that have any."""
+    cells = [mesh.tessellation for mesh in trajectories.meshes if mesh.tessellation is not None]
+    if not cells:
+        return None
+    where = "one value a cell" if cells[0].on_cells else "values at their nodes"
+    return f"{span([each.num_cells for each in cells])}, {where}"
+
+
 def summarise(trajectories: Trajectories, looked: bool = True) -> dict[str, Any]:
     """What files hold, in plain values; means and missing values only if `looked` at."""
     lengths = [sequence.num_snapshots for sequence in trajectories]
@@ -125,6 +139,7 @@ def summarise(trajectories: Trajectories, looked: bool = True) -> dict[str, Any]
         "to": ends[1],
         "points": span([sequence.mesh.num_points for sequence in trajectories]),
         "meshes": len(trajectories.meshes),
+        "cells": _cells(trajectories),
         "geometry": space.geometry,
         "coordinates": list(space.names),
         "extents": _extents(trajectories),

@@ -1,4 +1,4 @@
-"""`smore data convert`: arrays, tables and bare grids, with what they do not say, as NetCDF."""
+"""`smore data convert`: arrays, tables and bare grids as NetCDF, mesh files as other kinds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from smore.cli.times import parse_steps
 from smore.data import (
     ARRAY_SUFFIXES,
     CSV_SUFFIX,
+    WRITTEN_MESH_SUFFIXES,
     Trajectories,
+    convert_mesh,
     dataset_of,
+    is_mesh_file,
     open_dataset,
     read_array_file,
     read_field_table,
@@ -31,9 +34,20 @@ from smore.errors import DataError, SettingsError
 @with_reading
 def convert(
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help=".npy, .npz, .mat, .h5, .csv, NetCDF or Zarr.")
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help=".npy, .npz, .mat, .h5, .csv, NetCDF or Zarr; VTU, VTP, PVD, VTK, XDMF, Gmsh, or "
+            "an OpenFOAM case.",
+        ),
     ],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="NetCDF or Zarr file to write.")],
+    output: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="NetCDF or Zarr file to write; of a mesh with cells also .pvd, .vtu or .xdmf.",
+        ),
+    ],
     axes: Annotated[
         str | None,
         typer.Option(
@@ -59,14 +73,19 @@ def convert(
     reading: dict[str, Any] | None = None,
 ) -> None:
     """Make NetCDF or Zarr of arrays and tables, with names for their axes and places for their
-    points.
+    points, or another kind of a mesh file.
 
-    Nothing is unpickled. Complex values become two channels.
+    Nothing is unpickled. Complex values become two channels. A mesh file is written with all its
+    fields and cells, a snapshot at a time; with options it is read as they say.
     """
     require_data_format(output)
     if output == source:
         raise SettingsError(f"{output} would be written over itself; choose another name")
     how = dict(reading or {})
+    told = bool(how or axes or coord or units or geometry)
+    if not told and _is_mesh(source, output):
+        _convert_mesh(source, output, as_json)
+        return
     arrays: dict[str, np.ndarray] = {}
     if source.suffix.casefold() == CSV_SUFFIX:
         dataset = read_field_table(source, how.pop("channels", None))
@@ -96,6 +115,25 @@ def convert(
         print_json({"output": str(output), "channels": [channel.name for channel in made.channels]})
         return
     console.print(f"{output}: {made!r}", markup=False, soft_wrap=True)
+
+
+def _is_mesh(source: Path, output: Path) -> bool:
+    """Whether files are those of meshes; NetCDF may hold one, and does if a mesh is asked for."""
+    asked = output.suffix.casefold() in WRITTEN_MESH_SUFFIXES
+    return is_mesh_file(source) or (asked and source.suffix.casefold() not in ARRAY_SUFFIXES)
+
+
+def _convert_mesh(source: Path, output: Path, as_json: bool) -> None:
+    dataset = convert_mesh(source, output)
+    names = [str(name) for name in dataset.data_vars]
+    left_out = [str(name) for name in dataset.attrs.get("left_out", [])]
+    if as_json:
+        print_json({"output": str(output), "channels": names, "left_out": left_out})
+        return
+    console.print(f"{output}: {', '.join(names)}", markup=False, soft_wrap=True)
+    if left_out:
+        told = f"left out, since they are no fields: {', '.join(left_out)}"
+        console.print(told, markup=False, soft_wrap=True)
 
 
 def _with(dataset: xr.Dataset, text: str, arrays: dict[str, np.ndarray]) -> xr.Dataset:

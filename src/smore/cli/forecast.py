@@ -53,7 +53,10 @@ def forecast(
         int | None, typer.Option(min=1, help="When: so many steps of the training data.")
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="NetCDF or Zarr file to write.")
+        Path,
+        typer.Option(
+            "-o", "--output", help="File to write: .nc, .zarr, or with cells .pvd, .xdmf."
+        ),
     ] = Path("forecast.nc"),
     points: Annotated[
         Path | None,

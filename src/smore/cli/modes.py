@@ -16,7 +16,7 @@ from smore.model import SMORE
 from smore.plotting import overview_figure, require_figure_format, save_figure, spectrum_figure
 
 # Fields over more coordinates than this are not drawn.
-DRAWN_DIM = 2
+DRAWN_DIM = 3
 RATES = ("frequency", "growth_rate", "efolding_time", "damping_ratio")
 
 
@@ -25,7 +25,9 @@ def modes(
     count: Annotated[int, typer.Option(min=1, help="How many modes, the strongest first.")] = 8,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write their fields here: a NetCDF or Zarr file."),
+        typer.Option(
+            "-o", "--output", help="Write their fields here: .nc, .zarr, or with cells .vtu, .xdmf."
+        ),
     ] = None,
     points: Annotated[
         Path | None,

@@ -12,7 +12,9 @@ from smore.data import (
     Mesh,
     Space,
     Trajectories,
+    is_mesh_file,
     open_dataset,
+    placed,
     read_points,
     scattered_mesh,
 )
@@ -22,7 +24,9 @@ PLACEHOLDER = "here"
 
 
 def points_of(path: Path, space: Space) -> Mesh:
-    """The points of a NetCDF, Zarr or CSV file, with the coordinates of `space`."""
+    """The points of a NetCDF, Zarr, CSV or mesh file, with the coordinates of `space`."""
+    if is_mesh_file(path):
+        return placed(path).order_coordinates(space.names).sequences[0].mesh
     if path.suffix == CSV_SUFFIX:
         return scattered_mesh(read_points(path, space), space.geometry)
     dataset = open_dataset(path)  # no field is read

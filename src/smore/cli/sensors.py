@@ -19,7 +19,7 @@ from smore.analysis import (
 from smore.cli.forecast import parse_noise
 from smore.cli.output import Json, console, print_json, print_table
 from smore.cli.points import points_of
-from smore.data import CSV_SUFFIX, NETCDF_SUFFIXES, ZARR_SUFFIX, Mesh
+from smore.data import CSV_SUFFIX, NETCDF_SUFFIXES, ZARR_SUFFIX, Mesh, is_mesh_file
 from smore.errors import DataError, SettingsError
 from smore.model import SMORE
 from smore.plotting import (
@@ -124,7 +124,9 @@ def _places(surrogate: Surrogate, allowed: str | None) -> tuple[Mesh, NDArray[np
     """The candidates, and at which of them a sensor may stand."""
     space = surrogate.description.space
     suffixes = (*NETCDF_SUFFIXES, ZARR_SUFFIX, CSV_SUFFIX)
-    if allowed is not None and (Path(allowed).suffix in suffixes or Path(allowed).exists()):
+    if allowed is not None and (
+        Path(allowed).suffix in suffixes or Path(allowed).exists() or is_mesh_file(allowed)
+    ):
         return points_of(Path(allowed), space), None
     if surrogate.mesh is None:
         raise DataError(

@@ -9,6 +9,7 @@ from smore.data.blocks.block import Block, with_channel
 from smore.data.blocks.making import make_blocks
 from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
+from smore.data.cells import Locator, Tessellation, alpha_cells, outline_of, simplices_of
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
 from smore.data.durations import time_unit, told_steps
 from smore.data.fields.column_store import ColumnStore
@@ -20,7 +21,7 @@ from smore.data.fields.seen import has_moving_gaps, seen_points
 from smore.data.mesh import Mesh
 from smore.data.normalization import Moments, Normalization, channel_moments, require_variation
 from smore.data.pace import DAY, Pace, dates_of_months, days_of_year, month_numbers
-from smore.data.quadrature import scattered_mesh
+from smore.data.quadrature import scattered_mesh, tessellated_mesh
 from smore.data.reading.array_files import read_array_file, real_parts
 from smore.data.reading.assembling import dataset_of, with_coordinate
 from smore.data.reading.field_tables import read_field_table
@@ -33,6 +34,8 @@ from smore.data.reading.files import (
     require_data_format,
     save_dataset,
 )
+from smore.data.reading.mesh_files import WRITTEN_MESH_SUFFIXES, is_mesh_file
+from smore.data.reading.mesh_files.converting import convert_mesh, placed
 from smore.data.reading.opening import all_fields_bytes
 from smore.data.reading.places import ANGLE_NAMES
 from smore.data.reading.record import Reading, shown
@@ -57,6 +60,7 @@ __all__ = [
     "DEFAULT_CHUNK",
     "NETCDF_SUFFIXES",
     "SPHERE_NAMES",
+    "WRITTEN_MESH_SUFFIXES",
     "ZARR_SUFFIX",
     "AnyBlock",
     "Block",
@@ -68,6 +72,7 @@ __all__ = [
     "FileFields",
     "Geometry",
     "Like",
+    "Locator",
     "Mesh",
     "Missing",
     "Moments",
@@ -80,13 +85,16 @@ __all__ = [
     "StoredBlock",
     "StoredFields",
     "StreamTable",
+    "Tessellation",
     "Timeline",
     "Trajectories",
     "align",
     "all_fields_bytes",
+    "alpha_cells",
     "calendar_of",
     "channel_moments",
     "conversion",
+    "convert_mesh",
     "dataset_of",
     "dates_of_months",
     "days_of_year",
@@ -94,10 +102,13 @@ __all__ = [
     "fingerprint",
     "fit_coordinate_map",
     "has_moving_gaps",
+    "is_mesh_file",
     "make_blocks",
     "month_numbers",
     "numbered_fields",
     "open_dataset",
+    "outline_of",
+    "placed",
     "read_array_file",
     "read_field_table",
     "read_observations",
@@ -114,7 +125,9 @@ __all__ = [
     "seen_points",
     "shared_out",
     "shown",
+    "simplices_of",
     "stored",
+    "tessellated_mesh",
     "time_unit",
     "told_steps",
     "unify_steps",

@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smore.data.cells import Tessellation
+
 POINT = "point"
 
 FloatArray = NDArray[np.float64]
@@ -49,6 +51,7 @@ class Mesh:
         dims: names of the array dimensions that the points run over.
         shape: their sizes; their product is the number of points.
         coordinate_dims: for each coordinate, the dimensions along which it varies.
+        tessellation: the cells of an unstructured mesh, where they are known.
     """
 
     axes: tuple[FloatArray, ...] = field(repr=False)
@@ -56,8 +59,10 @@ class Mesh:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     coordinate_dims: tuple[tuple[str, ...], ...]
+    tessellation: Tessellation | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        assert self.tessellation is None or self.tessellation.num_points == self.num_points
         sizes = dict(zip(self.dims, self.shape, strict=True))
         parts = [*zip(self.coordinate_dims, self.axes, strict=True), *self.cells]
         assert all(values.shape == tuple(sizes[dim] for dim in along) for along, values in parts)
@@ -71,21 +76,26 @@ class Mesh:
         dims: tuple[str, ...],
         shape: tuple[int, ...],
         coordinate_dims: tuple[tuple[str, ...], ...],
+        tessellation: Tessellation | None = None,
     ) -> Mesh:
         """A mesh of points (points, dim) with weights (points,) that are all written out."""
         axes = tuple(
             values_along(along, column, dims, shape)
             for along, column in zip(coordinate_dims, coords.T, strict=True)
         )
-        mesh = cls(axes, ((dims, weights.reshape(shape)),), dims, shape, coordinate_dims)
+        cells = ((dims, weights.reshape(shape)),)
+        mesh = cls(axes, cells, dims, shape, coordinate_dims, tessellation)
         vars(mesh).update(coords=read_only(coords), weights=read_only(weights))
         return mesh
 
     @classmethod
-    def scattered(cls, coords: FloatArray, weights: FloatArray) -> Mesh:
-        """A mesh of points (points, dim) without structure."""
+    def scattered(
+        cls, coords: FloatArray, weights: FloatArray, tessellation: Tessellation | None = None
+    ) -> Mesh:
+        """A mesh of points (points, dim) along one dimension, with or without cells."""
         num_points, dim = coords.shape
-        return cls.of(coords, weights, (POINT,), (num_points,), ((POINT,),) * dim)
+        along = ((POINT,),) * dim
+        return cls.of(coords, weights, (POINT,), (num_points,), along, tessellation)
 
     @cached_property
     def coords(self) -> FloatArray:
@@ -162,7 +172,12 @@ class Mesh:
     def columns(self, order: abc.Sequence[int]) -> Mesh:
         """The same points with their coordinates in another order."""
         along = tuple(self.coordinate_dims[column] for column in order)
-        return replace(self, axes=tuple(self.axes[k] for k in order), coordinate_dims=along)
+        return replace(
+            self,
+            axes=tuple(self.axes[column] for column in order),
+            coordinate_dims=along,
+            tessellation=self.tessellation and self.tessellation.columns(order),
+        )
 
     def same_points(self, other: Mesh) -> bool:
         """Whether `other` has these points in this order, however they are held and weighted."""
@@ -176,6 +191,8 @@ class Mesh:
         digest = hashlib.sha256(repr((self.dims, self.shape, self.coordinate_dims)).encode())
         for values in (*self.axes, *(factor for _, factor in self.cells)):
             digest.update(np.ascontiguousarray(values).data)
+        if self.tessellation is not None:
+            digest.update(self.tessellation.digest.encode())
         return digest.hexdigest()
 
 

@@ -6,18 +6,23 @@ are then equal, which is the spectrally accurate rule for periodic data and the 
 cell-centred data. On the sphere a cell is a zone between two latitudes cut by two meridians, with
 exact area; a global grid sums to 4π.
 
-All other points get equal weights that sum to the measure of their bounding box (4π on the sphere):
-a cell around a scattered point would need a tessellation, and with it a claim about the boundary of
-the domain that the points do not make. Whoever knows better gives weights.
+Points of an unstructured mesh are weighted by its cells (see `cells.measures`). Scattered points
+of data get the cells of an alpha shape between them, and from these their share: no claim is made
+about holes and bays wider than a few points. Points that show no shape, and those at which
+something is only asked for, get equal weights that sum to the measure of their bounding box (4π on
+the sphere). Whoever knows better gives weights.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.data.cells import MOST_SHAPED, Tessellation, alpha_cells, cell_centres, point_weights
 from smore.data.mesh import Cells, Mesh, is_separable
 from smore.data.space import Geometry
+from smore.errors import DataError
 
 FloatArray = NDArray[np.float64]
 
@@ -28,9 +33,19 @@ def default_cells(
     shape: tuple[int, ...],
     coordinate_dims: tuple[tuple[str, ...], ...],
     geometry: Geometry,
+    *,
+    shaped: bool = True,
 ) -> Cells:
-    """Factors of the weights of points that fill an array of `dims`, `shape`; see `Mesh`."""
+    """Factors of the weights of points that fill an array of `dims`, `shape`; see `Mesh`.
+
+    `shaped`: whether scattered points are weighted by the shape that they have.
+    """
     if not is_separable(dims, coordinate_dims):
+        weights = None
+        if shaped:
+            weights = _shape_weights(axes, dims, shape, coordinate_dims, geometry)
+        if weights is not None:
+            return ((dims, weights),)
         measure = _bounding_measure(axes, geometry)
         return (((), np.array(measure / np.prod(shape))),)
     widths = (
@@ -41,10 +56,49 @@ def default_cells(
     )
 
 
+def _shape_weights(
+    axes: tuple[FloatArray, ...],
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    coordinate_dims: tuple[tuple[str, ...], ...],
+    geometry: Geometry,
+) -> FloatArray | None:
+    """Weights by the alpha shape of the points, if they have one."""
+    if np.prod(shape) > MOST_SHAPED:
+        return None
+    blank: Cells = (((), np.array(1.0)),)
+    places = Mesh(axes, blank, dims, shape, coordinate_dims).coords
+    cells = alpha_cells(places, geometry)
+    return None if cells is None else point_weights(cells, geometry).reshape(shape)
+
+
 def scattered_mesh(coords: FloatArray, geometry: Geometry) -> Mesh:
-    """Points (points, dim) without structure, with their default weights."""
+    """Points (points, dim) at which something is asked for, all of the same weight."""
     measure = _bounding_measure(tuple(coords.T), geometry)
     return Mesh.scattered(coords, np.full(len(coords), measure / len(coords)))
+
+
+def tessellated_mesh(cells: Tessellation, geometry: Geometry) -> Mesh:
+    """The nodes or the cell centres of an unstructured mesh, weighted by its cells."""
+    places = cell_centres(cells, geometry) if cells.on_cells else cells.nodes
+    return Mesh.scattered(places, point_weights(cells, geometry), cells)
+
+
+def with_cells(mesh: Mesh, cells: Tessellation, geometry: Geometry, *, weighted: bool) -> Mesh:
+    """Scattered points with the cells they belong to, and if asked for with their weights.
+
+    Raises:
+        DataError: cells of other points.
+    """
+    if cells.num_points != mesh.num_points:
+        raise DataError(
+            f"expected cells of the {mesh.num_points} points of the data, got some of "
+            f"{cells.num_points}; the file may be damaged"
+        )
+    factors = mesh.cells
+    if weighted:
+        factors = ((mesh.dims, point_weights(cells, geometry)),)
+    return replace(mesh, cells=factors, tessellation=cells)
 
 
 def _bounding_measure(axes: tuple[FloatArray, ...], geometry: Geometry) -> float:

@@ -158,7 +158,10 @@ class Trajectories:
         like: Like | None = None,
         lazy: bool = False,
     ) -> Trajectories:
-        """Trajectories from NetCDF (.nc, .nc4, .h5, ..) or Zarr (.zarr) files; see `from_xarray`.
+        """Trajectories from NetCDF (.nc, .nc4, .h5, ..), Zarr (.zarr) or mesh files.
+
+        Mesh files are those of VTK, XDMF and Gmsh, and the folders of OpenFOAM cases; they become
+        datasets with cells. See `from_xarray`.
 
         Args:
             path: a file, several, or a pattern such as "run_*.nc".

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from smore.data import Mesh
+from smore.data import Mesh, Tessellation
 from smore.decoder import Decoder, Interpolation, interpolation_of
 from smore.dynamics import LatentDynamics
 from smore.settings import Settings
-from smore.surrogate import MONTHS, Description, build_decoder, build_dynamics
+from smore.surrogate import MONTHS, Description, MeshLayout, build_decoder, build_dynamics
 
 DECODER, DYNAMICS, PRIOR = "decoder.", "dynamics.", "prior."
 # As bytes: what a forged file has for booleans may be neither true nor false.
@@ -79,7 +79,25 @@ def stored_mesh(tensors: Mapping[str, Tensor], description: Description) -> Mesh
         description.mesh.dims,
         description.mesh.shape,
         description.mesh.coordinate_dims,
+        _stored_cells(tensors, description.mesh),
     )
+
+
+def _stored_cells(tensors: Mapping[str, Tensor], layout: MeshLayout) -> Tessellation | None:
+    if layout.cells is None:
+        return None
+    nodes = tensors["mesh.nodes" if layout.cells.on_cells else "mesh.coords"].numpy()
+    parts = [tensors[f"mesh.cell_{name}"].numpy() for name in ("kinds", "offsets", "corners")]
+    return Tessellation.checked(nodes, *parts, on_cells=layout.cells.on_cells)
+
+
+def cell_tensors(cells: Tessellation) -> dict[str, Tensor]:
+    """What a file holds of the cells of the training mesh."""
+    tensors = {
+        f"mesh.cell_{name}": torch.tensor(getattr(cells, name))
+        for name in ("kinds", "offsets", "corners")
+    }
+    return tensors | ({"mesh.nodes": torch.tensor(cells.nodes)} if cells.on_cells else {})
 
 
 def named_part(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -168,6 +186,13 @@ def _expected_mesh(description: Description) -> dict[str, _Expected]:
         "mesh.coords": _Expected(torch.float64, (num_points, description.space.dim)),
         "mesh.weights": _Expected(torch.float64, (num_points,)),
     }
+    if (cells := description.mesh.cells) is not None:
+        expected["mesh.cell_kinds"] = _Expected(torch.uint8, (cells.num_cells,))
+        expected["mesh.cell_offsets"] = _Expected(torch.int64, (cells.num_cells + 1,))
+        expected["mesh.cell_corners"] = _Expected(torch.int64, (cells.num_corners,))
+        if cells.on_cells:
+            shape = (cells.num_nodes, description.space.dim)
+            expected["mesh.nodes"] = _Expected(torch.float64, shape)
     if description.mesh.has_unseen:
         expected[SEEN] = _Expected(torch.uint8, (len(description.channels), num_points))
     return expected

@@ -19,6 +19,7 @@ from smore.model_file._tensors import (
     PRIOR,
     REFERENCE,
     SEEN,
+    cell_tensors,
     hollow_networks,
     named_part,
     num_priors,
@@ -96,6 +97,8 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
             "mesh.coords": torch.tensor(mesh.coords),
             "mesh.weights": torch.tensor(mesh.weights),
         }
+        if mesh.tessellation is not None:
+            tensors |= cell_tensors(mesh.tessellation)
     if surrogate.seen is not None:
         tensors[SEEN] = torch.tensor(surrogate.seen, dtype=torch.uint8)
     tensors |= _named(REFERENCE, _reference_tensors(surrogate.references))

@@ -2,7 +2,7 @@
 
 from smore.plotting.analysis import analysis_figure
 from smore.plotting.certificate import certificate_figure
-from smore.plotting.fields import directions, draw_field, with_units
+from smore.plotting.fields import directions, draw_field, require_drawable, with_units
 from smore.plotting.modes import overview_figure, spectrum_figure
 from smore.plotting.panels import (
     Row,
@@ -12,7 +12,7 @@ from smore.plotting.panels import (
     save_figure,
     snapshot_panels,
 )
-from smore.plotting.sensors import require_drawable, sensor_figure
+from smore.plotting.sensors import sensor_figure
 from smore.plotting.uncertainty import uncertainty_figure
 
 __all__ = [

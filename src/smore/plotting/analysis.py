@@ -36,7 +36,7 @@ def analysis_figure(
     spread = Trajectories.from_xarray(fields, channels=[name], missing="mask").sequences[0].load()
     shown = panel_snapshots(found.num_snapshots)
     analysis, deviation = found.fields[shown, 0], spread.fields[shown, 0]
-    axes = directions(description.space)
+    axes = directions(description.space, mesh)
     marks = None
     if len(axes) == 2 and len(sensors[shown[0]]) < mesh.num_points / 2:
         marks = sensors[shown[0]][:, axes]

@@ -125,10 +125,10 @@ def _draw_modes(figure: Figure | SubFigure, fields: xr.Dataset, mesh: Mesh, spac
     grid = figure.subplots(2, columns, squeeze=False)
     for column in range(columns):
         pair = values[:, column]
-        largest = 1.05 * max(float(np.abs(pair).max()), 1e-30)
+        largest = 1.05 * max(float(np.nanmax(np.abs(pair))), 1e-30)
         drawn = None
         for axes, field in zip(grid[:, column], pair, strict=True):
-            if axes is grid[1, column] and not field.any():  # the mode is real
+            if axes is grid[1, column] and not np.nan_to_num(field).any():  # the mode is real
                 axes.set_axis_off()
                 continue
             drawn = draw_field(
@@ -148,8 +148,9 @@ def _draw_modes(figure: Figure | SubFigure, fields: xr.Dataset, mesh: Mesh, spac
 
 def _label_panels(grid: NDArray, mesh: Mesh, space: Space, quantity: str) -> None:
     """Which part each row shows, and what the axes measure."""
-    told = [with_units(space.names[column], space.units[column]) for column in directions(space)]
-    up = told[1] if mesh.dim == 2 else quantity
+    shown = directions(space, mesh)
+    told = [with_units(space.names[column], space.units[column]) for column in shown]
+    up = quantity if mesh.dim == 1 else told[1]
     for row, part in zip(grid, ("real part", "imaginary part"), strict=True):
         row[0].set_ylabel(f"{part}\n{up}", fontsize=8)
     for column in grid.T:

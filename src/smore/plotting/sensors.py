@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 
 from smore.analysis import SensorPlan, field_deviation
 from smore.data import Mesh, Space
-from smore.errors import DataError
-from smore.plotting.fields import directions, draw_field, height_ratio, with_units
+from smore.plotting.fields import (
+    directions,
+    draw_field,
+    height_ratio,
+    require_drawable,
+    with_units,
+)
 from smore.surrogate import Surrogate
 
 FloatArray = NDArray[np.float64]
@@ -60,15 +65,6 @@ def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
     return draw(mesh, description.space, shown, label)
 
 
-def require_drawable(space: Space) -> None:
-    """Refuse a space that no figure shows."""
-    if space.dim > 2:
-        raise DataError(
-            f"sensors among {space.dim} coordinates ({', '.join(space.names)}) cannot be drawn "
-            "yet, only among 1 or 2; leave out the figure"
-        )
-
-
 def _near(mesh: Mesh, sensors: FloatArray, space: Space) -> FloatArray:
     """The same places, on a sphere with longitudes as the mesh tells them."""
     if space.geometry != "sphere":
@@ -95,7 +91,7 @@ def _lines(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
 
 
 def _maps(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
-    across, up = directions(space)
+    across, up = directions(space, mesh)
     height = PANEL_WIDTH * height_ratio(mesh, space, of_line=1.0)
     figure = Figure(figsize=(2 * PANEL_WIDTH + 1.0, height + 0.9), layout="constrained")
     told = list(map(with_units, space.names, space.units))

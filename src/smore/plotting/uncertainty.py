@@ -23,7 +23,7 @@ def uncertainty_figure(
     shown = panel_snapshots(first.num_snapshots)
     seen = observations.sequences[0]
     known = slice(None) if seen.observed is None else seen.observed[0, 0]
-    places = seen.mesh.coords[known][:, directions(description.space)]
+    places = seen.mesh.coords[known][:, directions(description.space, first.mesh)]
     marks = places if places.shape[1] == 2 and len(places) < first.mesh.num_points / 2 else None
     rows = [Row("forecast", _first_channel(first)[shown], marks=marks)]
     name = f"{channel.name}_std"

@@ -4,6 +4,7 @@ from smore.surrogate.advancing import advance, advance_uncertain, iterate
 from smore.surrogate.asking import instants_of, mesh_of
 from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
 from smore.surrogate.description import (
+    CellLayout,
     Description,
     MeshLayout,
     ReferenceLayout,
@@ -19,6 +20,7 @@ from smore.surrogate.surrogate import LEAST_NOISE, Surrogate
 __all__ = [
     "LEAST_NOISE",
     "MONTHS",
+    "CellLayout",
     "Description",
     "MeshLayout",
     "Noise",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from smore.data import Channel, Clock, CoordinateMap, Normalization, Pace, Space
+from smore.data import Channel, Clock, CoordinateMap, Normalization, Pace, Space, Tessellation
 from smore.runtime import StoredTuple
 from smore.settings import Settings
 
@@ -43,6 +43,29 @@ class TrainingRecord(BaseModel):
         return history[::every]
 
 
+class CellLayout(BaseModel):
+    """How many cells of the training mesh are stored beside its points; see `Tessellation`."""
+
+    model_config = STORED
+
+    num_nodes: int = Field(ge=1)
+    num_cells: int = Field(ge=1)
+    num_corners: int = Field(ge=1)
+    on_cells: bool
+
+    @classmethod
+    def of(cls, cells: Tessellation | None) -> Self | None:
+        """Of some cells, if there are any."""
+        if cells is None:
+            return None
+        return cls(
+            num_nodes=len(cells.nodes),
+            num_cells=cells.num_cells,
+            num_corners=len(cells.corners),
+            on_cells=cells.on_cells,
+        )
+
+
 class MeshLayout(BaseModel):
     """How the stored points of the training mesh form an array.
 
@@ -50,6 +73,7 @@ class MeshLayout(BaseModel):
         dims, shape, coordinate_dims: as in `Mesh`.
         has_unseen: whether a channel was never observed at some of the points; which ones is stored
             beside them.
+        cells: of an unstructured mesh, where they are known.
     """
 
     model_config = STORED
@@ -58,9 +82,14 @@ class MeshLayout(BaseModel):
     shape: StoredTuple[int]
     coordinate_dims: StoredTuple[StoredTuple[str]]
     has_unseen: bool = False
+    cells: CellLayout | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.cells is not None:
+            points = self.cells.num_cells if self.cells.on_cells else self.cells.num_nodes
+            if points != math.prod(self.shape):
+                raise ValueError(f"cells with {points} points in a mesh of {self.shape}")
         if len(self.dims) != len(self.shape) or min(self.shape, default=0) < 1:
             raise ValueError(f"expected a size for each of {self.dims}, got {self.shape}")
         for names in (self.dims, *self.coordinate_dims):

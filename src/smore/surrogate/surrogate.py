@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from smore.inference import (
     ModelError,
 )
 from smore.stability import Certificate
+from smore.surrogate._domain import Domain
 from smore.surrogate.description import Description
 from smore.surrogate.references import References
 
@@ -80,11 +82,15 @@ class Surrogate:
     def num_channels(self) -> int:
         return len(self.description.channels)
 
+    @cached_property
+    def domain(self) -> Domain:
+        """Where the model knows anything."""
+        told = self.description
+        return Domain(self.mesh, self.seen, len(told.channels), told.coordinate_map, told.space)
+
     def seen_on(self, mesh: Mesh) -> NDArray[np.bool_] | None:
-        """`seen`, if `mesh` has the points of the training mesh; else None: nothing is known."""
-        if self.seen is None or self.mesh is None or not self.mesh.same_points(mesh):
-            return None
-        return self.seen
+        """(channels, points of `mesh`) where something is known; None for everywhere."""
+        return self.domain.known_on(mesh)
 
     def references_on(self, mesh: Mesh) -> References | None:
         """`references`, if `mesh` has the points of the training mesh."""
@@ -106,6 +112,7 @@ class Surrogate:
         """Warn about points beyond the domain of the training data."""
         for mesh in {id(mesh): mesh for mesh in meshes}.values():
             self.description.coordinate_map.warn_outside(mesh.reach, self.description.space)
+            self.domain.warn_outside(mesh)
 
     def aligned(self, trajectories: Trajectories) -> Trajectories:
         """`trajectories` with the channels, coordinates and clock of the model."""

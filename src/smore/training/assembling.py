@@ -29,6 +29,7 @@ from smore.settings import Settings
 from smore.stability import Stepping, certify_dynamics
 from smore.surrogate import (
     LEAST_NOISE,
+    CellLayout,
     Description,
     MeshLayout,
     ReferenceLayout,
@@ -72,6 +73,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
             shape=mesh.shape,
             coordinate_dims=mesh.coordinate_dims,
             has_unseen=seen is not None,
+            cells=CellLayout.of(mesh.tessellation),
         )
     description = Description(
         settings=settings,

@@ -24,6 +24,7 @@ from smore_paper.benches.meshes import study_meshes
 from smore_paper.benches.recipes import BEST_PRESETS, base_preset, bench_recipes
 from smore_paper.benches.steps import study_steps
 from smore_paper.cli.bench_assimilation import assimilation
+from smore_paper.cli.bench_meshes import large_mesh, other_mesh
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
 from smore_paper.cli.bench_scale import memory, reading, scaling
 from smore_paper.cli.generate import load_benchmark
@@ -35,6 +36,8 @@ app.command("assimilation")(assimilation)
 app.command("memory")(memory)
 app.command("reading")(reading)
 app.command("scaling")(scaling)
+app.command("other-mesh")(other_mesh)
+app.command("large-mesh")(large_mesh)
 
 # Decoder steps of a fit that is only there to be timed.
 SHORT_FIT = 100

@@ -141,6 +141,8 @@ def _needed(dataset: xr.Dataset, layout: Layout, lazy: bool) -> xr.Dataset:
     if layout.time is None and layout.instants is not None:  # a snapshot with its date beside it
         channels = {name: kept[name].expand_dims(layout.instants) for name in layout.channels}
         kept = kept.assign(channels)
+    if layout.cells is not None:  # compared like all else that is the same at all times
+        kept = kept.assign_coords(layout.cells.variables)
     return kept.chunk({}) if lazy else kept
 
 

@@ -31,6 +31,7 @@ from smore.data.reading._roles import role_of
 from smore.data.reading.places import Places, find_places, named_coordinates
 from smore.data.reading.record import LeftOut, Reading, Taken
 from smore.data.reading.request import ReadAs
+from smore.data.reading.ugrid import ToldCells
 from smore.data.space import Geometry
 from smore.errors import DataError
 
@@ -55,6 +56,7 @@ class Layout:
         weights: the variable with quadrature weights, if there is one.
         squeezed: dimensions with a single entry that play no part.
         reading: why, in words.
+        cells: those that were taken out of the dataset before, if it has any.
     """
 
     sequence: str | None
@@ -67,6 +69,7 @@ class Layout:
     weights: str | None
     squeezed: tuple[str, ...]
     reading: Reading
+    cells: ToldCells | None = None
 
 
 def find_layout(dataset: xr.Dataset, how: ReadAs) -> Layout:

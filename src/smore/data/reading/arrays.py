@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.data.mesh import POINT, Mesh, shared_meshes
-from smore.data.quadrature import default_cells, scattered_mesh
+from smore.data.quadrature import default_cells
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import SPHERE_NAMES, SPHERE_UNITS, Channel, Clock, Geometry, Space
 from smore.data.trajectories import Missing, Trajectories
@@ -178,12 +178,11 @@ def _mesh(coords: NDArray, weights: NDArray | None, space: Space, number: int) -
         )
     require_real(coords.dtype, "coordinates")
     coords = np.array(coords, dtype=np.float64)
-    if weights is None and space.dim > 1:
-        return scattered_mesh(coords, space.geometry)
-    if weights is None:  # points on a line have cells
-        ((_, weights),) = default_cells(
-            (coords[:, 0],), (POINT,), (len(coords),), ((POINT,),), space.geometry
-        )
+    if weights is None:
+        along = ((POINT,),) * space.dim
+        shape = (len(coords),)
+        ((_, found),) = default_cells(tuple(coords.T), (POINT,), shape, along, space.geometry)
+        weights = np.broadcast_to(found, shape)
     require_real(weights.dtype, "weights")
     if weights.shape != (len(coords),):
         raise DataError(

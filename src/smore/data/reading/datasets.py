@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from smore.data.fields.file_fields import FileFields, file_fields
 from smore.data.mesh import Mesh, shared_meshes
-from smore.data.quadrature import default_cells
+from smore.data.quadrature import default_cells, with_cells
 from smore.data.reading._decoding import made_plain
 from smore.data.reading._layout import Layout, find_layout
 from smore.data.reading._selecting import select
 from smore.data.reading.request import ReadAs
+from smore.data.reading.ugrid import unpacked
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_UNITS, Channel, Clock, Space
 from smore.data.trajectories import Trajectories
@@ -58,14 +59,18 @@ def read_datasets(
 
 
 def plain(dataset: xr.Dataset, how: ReadAs) -> tuple[xr.Dataset, Layout]:
-    """What is selected of a dataset, in plain words, and which variable plays which part."""
+    """What is selected of a dataset, in plain words, and which variable plays which part.
+
+    Cells are taken out of it before parts are looked for: what describes them is no channel.
+    """
     dataset, selected = select(dataset, how.select)
     dataset, decoded = made_plain(dataset)
+    dataset, cells = unpacked(dataset, how.channels or how.like.channels)
     layout = find_layout(dataset, how)
     dataset = dataset.isel(dict.fromkeys(layout.squeezed, 0), drop=True)
-    record = layout.reading
+    record = layout.reading if cells is None else cells.recorded(layout.reading)
     notes = (*selected, *decoded, *record.notes)
-    return dataset, replace(layout, reading=replace(record, notes=notes))
+    return dataset, replace(layout, cells=cells, reading=replace(record, notes=notes))
 
 
 def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None, lazy: bool) -> Trajectories:
@@ -73,7 +78,12 @@ def _read(dataset: xr.Dataset, layout: Layout, clock: Clock | None, lazy: bool) 
     space = _space(dataset, layout)
     fields = _fields(dataset, layout, lazy)
     clock, times = _times(dataset, layout, clock)
-    meshes = _meshes(dataset, layout, space)
+    meshes = _meshes(dataset, layout, space, shaped=layout.cells is None)
+    if layout.cells is not None:
+        cells = layout.cells.tessellation(space.names)
+        meshes = [
+            with_cells(meshes[0], cells, space.geometry, weighted=layout.weights is None)
+        ] * len(meshes)
     sequences = tuple(
         Sequence(when, _unpadded_fields(values, len(when), mesh.num_points), mesh)
         for when, values, mesh in zip(times, fields, meshes, strict=True)
@@ -166,8 +176,8 @@ def _time_variable(dataset: xr.Dataset, layout: Layout) -> xr.Variable:
     )
 
 
-def _meshes(dataset: xr.Dataset, layout: Layout, space: Space) -> list[Mesh]:
-    """The mesh of each sequence, unpadded."""
+def _meshes(dataset: xr.Dataset, layout: Layout, space: Space, *, shaped: bool) -> list[Mesh]:
+    """The mesh of each sequence, unpadded; `shaped`: weighted by the shape that its points have."""
     columns = [_over_space(dataset, layout, name) for name in layout.coordinates]
     measure = None if layout.weights is None else _over_space(dataset, layout, layout.weights)
     coordinate_dims = tuple(along for along, _ in columns)
@@ -181,7 +191,9 @@ def _meshes(dataset: xr.Dataset, layout: Layout, space: Space) -> list[Mesh]:
             require_some(length, f"point in sequence {number}")
             axes, size = [_shortened(axis, length) for axis in axes], (length,)
         if measure is None:
-            cells = default_cells(tuple(axes), layout.space, size, coordinate_dims, space.geometry)
+            cells = default_cells(
+                tuple(axes), layout.space, size, coordinate_dims, space.geometry, shaped=shaped
+            )
         else:
             along, values = measure
             cells = ((along, _shortened(values[number % len(values)], size[0])),)

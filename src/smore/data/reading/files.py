@@ -1,4 +1,4 @@
-"""NetCDF and Zarr files."""
+"""NetCDF and Zarr files, and others that become datasets."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from pathlib import Path
 
 import xarray as xr
 
+from smore.data.reading.mesh_files import (
+    MESH_SUFFIXES,
+    WRITTEN_MESH_SUFFIXES,
+    is_mesh_file,
+    open_mesh,
+    refusing,
+    save_mesh,
+)
 from smore.data.reading.record import listed
 from smore.errors import DataError, unwritable
 from smore.runtime import require_room
@@ -41,14 +49,16 @@ def open_dataset(path: str | PathLike[str], group: str | None = None) -> xr.Data
     """The dataset in a file, whose values are read when they are needed.
 
     Args:
-        path: the file; its suffix says what it is, see `OPENERS`.
+        path: the file; its suffix says what it is, see `OPENERS` and `mesh_files`.
         group: of an HDF5 file; by default the root, or the only group that has data, which is then
             named in `encoding["group"]`.
 
     Raises:
-        DataError: there is no such file, or it is not NetCDF or Zarr.
+        DataError: there is no such file, or it is none that can be read.
     """
-    path = require_data_format(path)
+    if is_mesh_file(path):  # by its suffix, or a folder that is an OpenFOAM case
+        return open_mesh(path)
+    path = _require_suffix(path, (*OPENERS, *MESH_SUFFIXES))
     if not path.exists():
         raise DataError(f"there is no file {path}")
     try:
@@ -114,6 +124,11 @@ def _groups_with_data(path: Path) -> list[str]:
     return found
 
 
+def named_after(path: str | PathLike[str]) -> AbstractContextManager[None]:
+    """What is wrong with a mesh file is told by its name."""
+    return refusing(Path(path)) if is_mesh_file(path) else nullcontext()
+
+
 def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
     """Write a file that is either complete or not there; an older one is replaced at the end.
 
@@ -123,6 +138,9 @@ def save_dataset(dataset: xr.Dataset, path: str | PathLike[str]) -> None:
         DataError: it cannot be written; an older file is still there.
     """
     path = require_data_format(path)
+    if path.suffix.casefold() in WRITTEN_MESH_SUFFIXES:
+        with _one_chunk_at_a_time(dataset):
+            return save_mesh(dataset, path)
     unfinished = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,16 +174,20 @@ def _one_chunk_at_a_time(dataset: xr.Dataset) -> AbstractContextManager[object]:
 
 
 def require_data_format(path: str | PathLike[str]) -> Path:
-    """Refuse a file name that is neither NetCDF nor Zarr, before any work is done."""
+    """Refuse a file name that no data can be written to, before any work is done."""
+    return _require_suffix(path, (*NETCDF_SUFFIXES, ZARR_SUFFIX, *WRITTEN_MESH_SUFFIXES))
+
+
+def _require_suffix(path: str | PathLike[str], known: tuple[str, ...]) -> Path:
     path = Path(path)
-    if path.suffix.casefold() not in OPENERS:
+    if path.suffix.casefold() not in known:
         array = path.suffix.casefold() in ARRAY_SUFFIXES
         hint = "; arrays and tables become NetCDF with smore data convert" if array else ""
-        raise DataError(f"expected a file name ending in {', '.join(OPENERS)}, got {path}{hint}")
+        raise DataError(f"expected a file name ending in {', '.join(known)}, got {path}{hint}")
     return path
 
 
-# What a file is, by the end of its name; `open_dataset` and all who read go by this.
+# What a file without a mesh format is, by the end of its name; `open_dataset` goes by this.
 OPENERS: dict[str, Callable[[Path, str | None], xr.Dataset]] = {
     **dict.fromkeys(NETCDF_SUFFIXES, _open_netcdf),
     ZARR_SUFFIX: _open_zarr,

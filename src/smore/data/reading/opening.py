@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -12,7 +13,7 @@ import xarray as xr
 
 from smore.data.reading._joining import joined
 from smore.data.reading.datasets import read_datasets
-from smore.data.reading.files import fields_bytes, open_dataset
+from smore.data.reading.files import fields_bytes, named_after, open_dataset
 from smore.data.reading.record import LeftOut
 from smore.data.reading.request import ReadAs
 from smore.data.trajectories import Trajectories
@@ -52,6 +53,11 @@ def read_files(paths: Sequence[AnyPath], how: ReadAs, *, lazy: bool = False) -> 
         DataError: a file that is not there, cannot be read or used, or does not go with the others.
     """
     files = files_named(paths)
+    with named_after(files[0]) if len(files) == 1 else nullcontext():
+        return _read_files(files, how, lazy)
+
+
+def _read_files(files: list[Path], how: ReadAs, lazy: bool) -> Trajectories:
     opened: list[xr.Dataset] = []
     keep = False
     try:

@@ -16,7 +16,8 @@ class Taken:
 
     Attributes:
         name: in the file.
-        part: "time", "sequence", "space", "coordinate", "channel" or "weights".
+        part: "time", "sequence", "space", "coordinate", "channel", "weights" or
+            "cells".
         why: what says so.
     """
 

@@ -9,11 +9,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from smore.data.cells import point_weights
 from smore.data.fields.file_fields import FileFields
 from smore.data.mesh import Mesh, shared_meshes
 from smore.data.quadrature import default_cells
 from smore.data.reading._layout import SEQUENCE, WEIGHT_NAMES
 from smore.data.reading.datasets import TRAJECTORY
+from smore.data.reading.ugrid import mesh_variables
 from smore.data.sequence import Sequence
 from smore.data.space import SPHERE_NAMES, Channel, Clock, Space
 from smore.data.trajectories import Trajectories
@@ -28,6 +30,8 @@ def to_dataset(trajectories: Trajectories) -> xr.Dataset:
     """See `Trajectories.to_xarray`."""
     meshes = _writable_meshes(trajectories)
     coordinates = _times(trajectories) | _places(trajectories, meshes)
+    if len(meshes) == 1 and meshes[0].tessellation is not None:
+        coordinates |= mesh_variables(meshes[0], trajectories.space)
     if trajectories.groups != tuple(range(len(trajectories))):
         coordinates[TRAJECTORY] = xr.Variable((SEQUENCE,), np.array(trajectories.groups))
     return xr.Dataset(
@@ -151,6 +155,9 @@ def _places(trajectories: Trajectories, meshes: list[Mesh]) -> Variables:
 
 
 def _has_default_weights(mesh: Mesh, trajectories: Trajectories) -> bool:
+    if mesh.tessellation is not None:
+        usual = point_weights(mesh.tessellation, trajectories.space.geometry)
+        return np.array_equal(mesh.weights, usual)
     cells = default_cells(
         mesh.axes, mesh.dims, mesh.shape, mesh.coordinate_dims, trajectories.space.geometry
     )

@@ -174,8 +174,9 @@ def _error_limits(errors: Iterable[NDArray[np.floating]], span: float) -> tuple[
 
 def _panels(where: Trajectories, count: int) -> tuple[Figure, list[Axes], list[Axes]]:
     """A figure with `count` panels in bands of COLUMNS, and another panel below each."""
-    across, up = directions(where.space)
-    extent = np.ptp(where.sequences[0].mesh.coords, axis=0)
+    mesh = where.sequences[0].mesh
+    across, up = directions(where.space, mesh)
+    extent = np.ptp(mesh.coords, axis=0)
     height = PANEL * float(extent[up] / extent[across])
     bands = math.ceil(count / COLUMNS)
     size = (PANEL * COLUMNS, (2 * height + 0.5) * bands + 1.6)

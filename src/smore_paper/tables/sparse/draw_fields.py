@@ -51,7 +51,7 @@ def sparse_fields_figure(
     """
     mesh = fields.sequences[0].mesh
     truth, forecast = (channel_values(fields, f"{channel}{end}") for end in ("", "_forecast"))
-    across, up = directions(fields.space)
+    across, up = directions(fields.space, mesh)
     extent = np.ptp(mesh.coords, axis=0)
     height = WIDTH * float(extent[up] / extent[across])
     figure = Figure(figsize=(3 * WIDTH + 1.6, height + 0.9), layout="constrained")
