@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import RBFInterpolator
 
 from smore.data import Mesh, Trajectories
-from smore.evaluation import PodDmd
 from smore.model import SMORE
-from smore.surrogate import advance, decode
+from smore.surrogate import PodDmd, advance, decode
 from smore_paper.datasets.unstructured import simulated
 
 Array = NDArray[np.float64]
