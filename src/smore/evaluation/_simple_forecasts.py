@@ -47,15 +47,15 @@ class SimpleForecasts:
             why = "the data are not on the mesh of the training data"
             if self.surrogate.references is None:
                 why = (
-                    "the model keeps no references: its training data had several meshes, were "
-                    "streamed or shared among processes, or it is of an earlier version"
+                    "the model keeps no references: its training data had several meshes or a very "
+                    "large one, or it is of an earlier version"
                 )
             self.absent["climatology"] = f"{why}; what is shown is decoded by the model"
             self.absent["dmd"] = why
         elif references.dmd is None:
             self.absent["dmd"] = (
-                "the model keeps none: that takes dynamics 'linear', a record that is long enough "
-                "to choose its rank, and 64 MiB at most"
+                "the model keeps none: that takes dynamics 'linear', data in memory that are long "
+                "enough to choose its rank, and 64 MiB at most"
             )
         elif not all(self._is_whole(sequence.times) for sequence in truth):
             self.absent["dmd"] = "the data are not whole training steps apart"

@@ -161,9 +161,13 @@ def _plain_dmd(search: Search, compressed: Compressed, prepared: Prepared) -> Po
     if found is None:
         return None
     directions, step = found
-    values = block.values.to("cpu", torch.float64).numpy()
-    modes = values[:, :-1] @ (directions / compressed.energies.sqrt().numpy()[:, None])
-    return PodDmd(values[:, -1], modes, step)
+    change = torch.as_tensor(directions) / compressed.energies.sqrt()[:, None]
+    means, modes = [], []
+    for chunk in block.chunks(CHUNK):
+        columns = chunk.values.to("cpu", torch.float64)
+        means.append(columns[:, -1])
+        modes.append(columns[:, :-1] @ change)
+    return PodDmd(torch.cat(means).numpy(), torch.cat(modes).numpy(), step)
 
 
 def _num_recent(timeline: Timeline, times: Array) -> int:
