@@ -133,3 +133,21 @@ def test_points_of_a_mesh_file(folder):
         folder / "flow.pvd", "-o", folder / "there.vtu")  # fmt: skip
     found = Trajectories.open(folder / "there.vtu", channels=["U_x"]).sequences[0]
     assert found.mesh.tessellation.num_cells > 100
+
+
+def test_convert_takes_what_options_ask_for(folder):
+    run("data", "convert", folder / "flow.pvd", folder / "part.xdmf", "--channels", "U_y",
+        "--select", "time=1:2")  # fmt: skip
+    found = Trajectories.open(folder / "part.xdmf")
+    whole = Trajectories.open(folder / "flow.pvd").sequences[0]
+    assert [channel.name for channel in found.channels] == ["U_y"]
+    assert found.sequences[0].times.tolist() == [1.0, 1.25, 1.5, 1.75, 2.0]
+    assert np.array_equal(found.sequences[0].fields[:, 0], whole.fields[4:9, 1])
+    assert found.sequences[0].mesh.tessellation.digest == whole.mesh.tessellation.digest
+
+
+def test_info_says_what_told_of_the_cells(folder):
+    told = json.loads(run("data", "info", folder / "flow.pvd", "--json"))["reading"]
+    parts = [each["part"] for each in told["taken"]]
+    assert parts == ["time", "coordinate", "coordinate", "channel", "channel", "cells"]
+    assert told["left_out"] == []

@@ -100,7 +100,7 @@ class Plan:
         }
         if units:
             about["time_units"] = units
-        return cls(_in_space(cells), times, _arrays(flat, cells.num_points), about)
+        return cls(_in_space(cells), times, _arrays(flat, cells.num_points, names), about)
 
     def blocks(self) -> Iterator[slice]:
         """Ranges of points whose values at all times take about `BLOCK_BYTES`."""
@@ -144,8 +144,9 @@ def _modes_as_variables(dataset: xr.Dataset) -> xr.Dataset:
     return coords.assign(found)
 
 
-def _arrays(dataset: xr.Dataset, num_points: int) -> list[Array]:
-    """Every field, components of a vector as one."""
+def _arrays(dataset: xr.Dataset, num_points: int, coordinates: list[str]) -> list[Array]:
+    """Every field, components of a vector as one where there is one for each coordinate."""
+    axes = [name for name in coordinates if name in AXES] or AXES[: len(coordinates)]
     found: list[Array] = []
     grouped: set[str] = set()
     variables = {
@@ -157,7 +158,11 @@ def _arrays(dataset: xr.Dataset, num_points: int) -> list[Array]:
         match = re.fullmatch(r"([xyz]) component of (.+)", str(variable.attrs.get("long_name", "")))
         parts: tuple[xr.Variable | None, ...] = (variable,)
         shown = name
-        if match is not None and name == f"{match[2]}_{match[1]}":
+        if (
+            match is not None
+            and name == f"{match[2]}_{match[1]}"
+            and all(f"{match[2]}_{axis}" in variables for axis in axes)
+        ):
             siblings = tuple(variables.get(f"{match[2]}_{axis}") for axis in AXES)
             grouped |= {f"{match[2]}_{axis}" for axis in AXES}
             parts, shown = siblings, match[2]
