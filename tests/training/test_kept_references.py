@@ -11,7 +11,7 @@ from smore import SMORE, Settings
 from smore.errors import ModelFileError
 from smore.model_file.container import load_file, save_file
 from smore.surrogate import PodDmd
-from smore.training import references as keeping
+from smore.training import _references as keeping
 from smore.training.preparing import prepare
 
 
