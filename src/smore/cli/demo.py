@@ -17,7 +17,7 @@ from smore.waves import example
 
 NUM_TRAIN, NUM_TEST = 128, 8
 # The first half of every sequence is learned from, the whole is forecast.
-SETTINGS = {"latent_dim": 100, "hidden_dim": 116, "decoder_steps": 400, "train_length": 10}
+SETTINGS = {"train_length": 10}
 VISIBLE = 0.1
 
 
@@ -31,7 +31,7 @@ def demo(
     training, test = map(Trajectories.from_xarray, example(NUM_TRAIN, NUM_TEST))
     test.save(folder / "test.nc")
     say(f"   {training}")
-    say("[bold]2. Training[/] SMORE-Koopman: a continuous basis with linear dynamics")
+    say("[bold]2. Training[/] SMORE with default settings: a continuous basis with linear dynamics")
     model = SMORE(**SETTINGS).fit(training)
     model.save(folder / "wave.smore")
 
