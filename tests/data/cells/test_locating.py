@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,14 @@ def test_centres_are_inside_their_cells(make):
     places = np.einsum("ns,nsd->nd", shares, locator.nodes[locator.simplices[found]])
     assert np.allclose(places, cell_centres(cells, "box"), atol=1e-12)
     assert (locator.outside(cells.nodes) < 1e-9).all()
+
+
+def test_simplices_that_are_flat_but_for_rounding_hold_nothing():
+    random, cells = np.random.default_rng(0), meshes.quadratic_mesh(4)
+    for _ in range(100):
+        moved = cells.nodes * (1 + 1e-16 * random.integers(-2, 3, size=cells.nodes.shape))
+        found, _ = Locator(replace(cells, nodes=moved), "box").find(cell_centres(cells, "box"))
+        assert (found >= 0).all()
 
 
 def test_cells_of_very_different_size():

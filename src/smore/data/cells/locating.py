@@ -14,6 +14,9 @@ from smore.data.space import Geometry
 # Barycentric coordinates of places in a simplex may miss zero by rounding, and by the gaps that
 # bent faces leave between the simplices of neighbours.
 ROUND_OFF = 1e-9
+# Simplices with less volume than this share of what their sides could span, such as those between
+# nodes on one side of a cell, have none but by rounding: nothing is inside them.
+FLAT = 1e-12
 SLACK_IN_SPACE = 0.02
 # Simplices, or facets of the boundary, that are looked at first for every place.
 FEW = 16
@@ -105,7 +108,8 @@ class Locator:
         sphere = self.geometry == "sphere"
         matrix = corners if sphere else corners[:, 1:] - corners[:, :1]
         right = points if sphere else points - corners[:, 0]
-        flat = np.abs(np.linalg.det(matrix)) <= np.finfo(float).tiny
+        sides = np.linalg.norm(matrix, axis=2).prod(axis=1)
+        flat = np.abs(np.linalg.det(matrix)) <= FLAT * sides + np.finfo(float).tiny
         matrix[flat] = np.eye(matrix.shape[1])
         weights = np.linalg.solve(np.swapaxes(matrix, 1, 2), right[..., None])[..., 0]
         if not sphere:
