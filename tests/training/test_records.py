@@ -154,3 +154,13 @@ def test_a_size_that_is_told_is_shared_with_the_seasons():
     forecast = model.forecast(record(truth[:1], later[:1]), later[1:])
     error = forecast["u0"].values.reshape(len(later) - 1, -1) - truth[1:]
     assert (error**2).mean() < 1e-6 * (truth**2).mean()
+
+
+def test_of_a_few_trajectories_all_of_each_is_learned_from():
+    decays = [np.exp(-0.1 * rate * np.arange(60.0))[:, None] * patterns(1) for rate in (1, 2, 3)]
+    data = Trajectories.from_arrays(
+        [each[:, None] for each in decays], X, [np.arange(60.0)] * len(decays)
+    )
+    model = SMORE().fit(data, progress=False)
+    assert model.surrogate_.description.training.findings["share"] == 1.0
+    assert model.surrogate_.description.training.num_snapshots == 180

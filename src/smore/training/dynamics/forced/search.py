@@ -81,9 +81,10 @@ class Search:
         if latent_dim is None:
             self.sizes = [Size(count) for count in COUNTS] + [Size(level=each) for each in LEVELS]
         self.variance = float(np.square(record.states - record.states.mean(0)).sum(1).mean())
-        self.many = len(np.unique(record.groups)) >= ENOUGH_TRAJECTORIES
+        num_trajectories = len(np.unique(record.groups))
+        self.many = num_trajectories >= ENOUGH_TRAJECTORIES
         self.learned = [(centre, 1.0) for centre in centres]
-        if not self.many:
+        if num_trajectories == 1:  # several have no common end
             self.learned += [
                 (each, share) for each in centres if each.plain for share in SHARES[1:]
             ]
