@@ -94,20 +94,23 @@ class Study:
         return self.system.seen(change, shift), self.errors.seen(change)
 
 
-@one_thread()
 @torch.no_grad()
 def study(prepared: Prepared, device: torch.device) -> Study:
     """Choose centre, size and dynamics of a record on one mesh."""
-    settings, problem = prepared.settings, prepared.problem
-    joint = problem.num_channels > 1
     compressed = compress(_block(prepared, device), None)
+    with one_thread() as threads:  # from here on matrices are small
+        return _studied(prepared, compressed, threads)
+
+
+def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
+    settings, problem = prepared.settings, prepared.problem
     coordinates = compressed.coordinates.numpy()
     groups = np.array(prepared.trajectories.groups)
     step = float(problem.timeline.steps[problem.timeline.valid[:, 1:]].median())
     record = Record.of(coordinates, problem.timeline, groups, step)
     centres = centre_kinds(record, prepared.pace, prepared.trajectories.clock, settings.periods)
     search = Search(record, choosing_splits(record), centres, settings.latent_dim)
-    candidate = search.best()
+    candidate = search.best(threads)
     dmd = _plain_dmd(search, compressed, prepared)
     anomalies, matrix, constant = search.fitted(None, candidate)
     rank = len(constant)
@@ -123,19 +126,34 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         matrix = decayed(matrix)
     moved = (compressed.mean - origin).numpy()
     system = System.within(subspace, moved, anomalies, matrix, constant, step)
-    checks = Search(record, checking_splits(record), centres, settings.latent_dim)
+    checks = search  # of many trajectories the same ones are left out for error bars
+    if not search.many:
+        checks = Search(record, checking_splits(record), centres, settings.latent_dim)
     forecasts = checks.left_out(candidate, decay=decay)
     excess = checks.missed_more(candidate, subspace.shape[1]) / compressed.total_points
     errors = _lead_errors(forecasts, subspace, compressed, problem.num_channels, excess, step)
     small = compressed.within(torch.as_tensor(subspace))
     piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
-    frequencies, shrinkage = anomalies.centre.frequencies, candidate.shrinkage
     chosen = settings.replace(
         latent_dim=subspace.shape[1],
-        latents="joint" if joint else "shared",
-        periods=tuple((prepared.pace.scale / frequencies).tolist()),
+        latents="joint" if problem.num_channels > 1 else "shared",
+        periods=tuple((prepared.pace.scale / anomalies.centre.frequencies).tolist()),
     )
-    findings = {
+    findings = _choices(candidate, rank) | {
+        "checked_steps": float(forecasts.leads[-1]) if checks.splits else 0.0,
+        "stretches": float(len(checks.splits)),
+        "stretches_unlike": errors.unlike,
+        "cost_of_stability": cost,
+        "stabilised": float(decay),
+    }
+    findings |= share_of_simple(search, candidate, decay=decay)
+    return Study(chosen, piece, system, recent, errors, findings, dmd)
+
+
+def _choices(candidate: Candidate, rank: int) -> dict[str, float]:
+    """A candidate in numbers."""
+    shrinkage = candidate.shrinkage
+    return {
         "rank": float(rank),
         "ridge": shrinkage.ridge if np.isfinite(shrinkage.ridge) else -1.0,
         "ridge_power": shrinkage.power,
@@ -143,13 +161,7 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         "share": candidate.share,
         "trend": float(candidate.centre.trend),
         "periods_found": float(candidate.centre.found),
-        "checked_steps": float(forecasts.leads[-1]) if checks.splits else 0.0,
-        "stretches": float(len(checks.splits)),
-        "stretches_unlike": errors.unlike,
-        "cost_of_stability": cost,
-        "stabilised": float(decay),
-    } | share_of_simple(search, candidate, decay=decay)
-    return Study(chosen, piece, system, recent, errors, findings, dmd)
+    }
 
 
 def _plain_dmd(search: Search, compressed: Compressed, prepared: Prepared) -> PodDmd | None:

@@ -25,11 +25,13 @@ import torch
 from torch import Tensor
 
 from smore.data import AnyBlock, Block, ColumnStore, StoredBlock
+from smore.runtime import one_thread
 
 # Share of the POD limit's residual that the factor may leave out.
 LEFT_OUT = 1e-3
-# Up to so many columns, or points, a root of the Gram matrix is decomposed.
-FEW_COLUMNS = 1024
+# Up to so many columns, or points, a root of the Gram matrix is decomposed; and up to so many times
+# as many as directions are wanted, where passes would take longer.
+FEW_COLUMNS, FEW_TIMES = 1024, 2
 # Passes over the data that turn a random subspace towards the leading directions.
 PASSES = 2
 # Directions with less than this share of the largest energy are round-off: of a root, and where
@@ -141,10 +143,11 @@ def compress(block: AnyBlock, latent_dim: int | None, *, centred: bool = True) -
     assert block.observed is None
     count, rank = block.num_columns, _most_columns(latent_dim)
     columns = _Columns(block, centred)
-    energies, vectors, image = columns.leading(rank)
+    few = min(count, block.total_points) <= max(FEW_COLUMNS, FEW_TIMES * rank)
+    energies, vectors, image = columns.decomposed() if few else columns.leading(rank)
     # The sum of what is left out, not a difference of large ones, where all of it is at hand.
     beyond_rank = float(energies[rank:].sum())
-    if not columns.few:
+    if not few:
         beyond_rank = max(columns.energy - float(energies.sum()), 0.0)
     energies, vectors, image = energies[:rank], vectors[:, :rank], image[:, :rank]
     beyond = energies.flip(0).cumsum(0).flip(0) + beyond_rank  # beyond[k]: what k columns leave
@@ -178,14 +181,18 @@ class _Columns:
         self.energy = self.mean_energy = 0.0
         self.cross = torch.zeros(block.num_columns, dtype=torch.float64)
 
+    def decomposed(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All eigenvalues of G, falling, their vectors (columns, n), and G times these."""
+        root = self.root()
+        with one_thread():
+            _, singular, vectors = torch.linalg.svd(root, full_matrices=False)
+        energies = singular.square()
+        kept = max(int((energies > ROUND_OFF * energies[0]).sum()), 1)
+        energies, vectors = energies[:kept].clamp(min=1e-300), vectors[:kept].T
+        return energies, vectors, vectors * energies
+
     def leading(self, rank: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Leading eigenvalues of G, falling, their vectors (columns, n), and G times these."""
-        if self.few:
-            _, singular, vectors = torch.linalg.svd(self.root(), full_matrices=False)
-            energies = singular.square()
-            kept = max(int((energies > ROUND_OFF * energies[0]).sum()), 1)
-            energies, vectors = energies[:kept].clamp(min=1e-300), vectors[:kept].T
-            return energies, vectors, vectors * energies
+        """The leading ones of these, found by passes over the points."""
         count = self.block.num_columns
         generator = torch.Generator().manual_seed(0)
         subspace = torch.randn(count, rank, dtype=torch.float64, generator=generator)
@@ -195,11 +202,6 @@ class _Columns:
         energies, vectors = torch.linalg.eigh(subspace.T @ image)
         energies, vectors = _falling(energies, vectors)
         return energies, subspace @ vectors, image @ vectors
-
-    @property
-    def few(self) -> bool:
-        """Whether a root of G is small."""
-        return min(self.block.num_columns, self.block.total_points) <= FEW_COLUMNS
 
     def root(self) -> Tensor:
         """R (n, columns) with RᵀR = G."""

@@ -7,6 +7,7 @@ averaged over several such times, so that a stretch in which everybody errs deci
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,11 +92,11 @@ class Search:
         self._anomalies: dict[tuple[int | None, CentreKind, float], Anomalies] = {}
         self._targets: dict[Anomalies, _Target] = {}
 
-    def best(self) -> Candidate:
-        """The candidate with the smallest error."""
+    def best(self, threads: int = 1) -> Candidate:
+        """The candidate with the smallest error; splits and centres are shared among threads."""
         if not self.splits:  # too short to leave anything out: what cannot go wrong
             return Candidate(CentreKind(), False, Size(1), Shrinkage(np.inf, 1.0))
-        scores = self._scores()
+        scores = self._scores(threads)
         best = sorted(scores, key=lambda each: scores[each])
         return next((each for each in best if not self.runs_away(each)), best[0])
 
@@ -195,12 +196,13 @@ class Search:
             more.append(squared[~split.training].mean() - squared[known].mean())
         return max(float(np.mean(more)), 0.0) if more else 0.0
 
-    def _scores(self) -> dict[Candidate, float]:
+    def _scores(self, threads: int) -> dict[Candidate, float]:
         """Of every candidate that all splits are long enough for."""
         table: dict[Candidate, list[float]] = {}
-        for number in range(len(self.splits)):
-            for centre, share in self.learned:
-                for candidate, error in self._tried(number, centre, share):
+        jobs = [(number, *each) for number in range(len(self.splits)) for each in self.learned]
+        with ThreadPoolExecutor(threads) as pool:
+            for tried in pool.map(lambda job: self._tried(*job), jobs):
+                for candidate, error in tried:
                     table.setdefault(candidate, []).append(error)
         return {
             candidate: self._mean(np.array(errors), self.weights) + candidate.handicap
