@@ -42,7 +42,7 @@ BYTES_AT_ONCE = 2**26
 
 
 # Directions of a factor that is to have as many as the data.
-MOST_DIRECTIONS = 960
+MOST_DIRECTIONS = 640
 
 
 def _most_columns(latent_dim: int | None) -> int:

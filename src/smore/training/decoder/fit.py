@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from smore.data import Block
+from smore.data import AnyBlock, Block
 from smore.decoder import Decoder, FilterNetwork
 from smore.errors import DivergenceError, SettingsError
 from smore.settings import Settings
@@ -23,6 +23,7 @@ from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.decoder._closed_form import solve_decoder
 from smore.training.decoder._left_out_points import best_frequency_scale, network_is_better
 from smore.training.decoder._nodes import Nodes
+from smore.training.decoder._pooled import choose_regression, pool
 from smore.training.decoder._variable_projection import fit_decoder, projection_error
 from smore.training.decoder.compression import Compressed
 from smore.training.decoder.pieces import Piece
@@ -108,11 +109,34 @@ class DecoderFit:
 
     def _learned(self) -> FilterNetwork:
         """A network, by descent where the closed form is not enough."""
+        network = self._pooled() if self.compressed is None else None
+        if network is not None:
+            return network
         scale = self._scale()
         assert scale is not None
         network = self._network(scale)
         left = self._solve(network)
         if left is None or left > NEAR_LIMIT * self.findings.get("pod_limit", 0.0):
+            self._descend(network)
+        return network
+
+    def _pooled(self) -> FilterNetwork | None:
+        """A network for snapshots with points of their own, if these can be regressed on features.
+
+        By descent from there, where features miss more than the modes have to.
+        """
+        blocks: list[AnyBlock] = list(self.prepared.problem.blocks)
+        if self.settings.latents == "joint":
+            blocks = [block.stacked() for block in blocks]
+        found = choose_regression(self._network, blocks, self.settings.frequency_scale)
+        if found is None:
+            return None
+        self.settings = self.settings.replace(frequency_scale=found.scale)
+        network, small = found.decoder, pool(found, blocks, centred=self.with_offset)
+        left = solve_decoder(network, small.block, with_offset=self.with_offset)
+        error = left / small.total_points + small.rest + found.missed
+        self._progress(0, error)
+        if error > NEAR_LIMIT * small.pod_limit(network.latent_dim):
             self._descend(network)
         return network
 
