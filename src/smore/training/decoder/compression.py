@@ -32,8 +32,9 @@ LEFT_OUT = 1e-3
 # Up to so many columns, or points, a root of the Gram matrix is decomposed; and up to so many times
 # as many as directions are wanted, where passes would take longer.
 FEW_COLUMNS, FEW_TIMES = 1024, 2
-# Passes over the data that turn a random subspace towards the leading directions.
-PASSES = 2
+# Passes over the data that turn a random subspace towards the leading directions. The first one is
+# not the last word, and float32 takes half the time.
+PASSES = torch.float32, torch.float64
 # Directions with less than this share of the largest energy are round-off: of a root, and where
 # squares were summed.
 ROUND_OFF, SUMMED_ROUND_OFF = 1e-30, 1e-15
@@ -196,8 +197,8 @@ class _Columns:
         count = self.block.num_columns
         generator = torch.Generator().manual_seed(0)
         subspace = torch.randn(count, rank, dtype=torch.float64, generator=generator)
-        for _ in range(PASSES):
-            subspace = torch.linalg.qr(self.applied(subspace)).Q
+        for dtype in PASSES:
+            subspace = torch.linalg.qr(self.applied(subspace, dtype)).Q
         image = self.applied(subspace)
         energies, vectors = torch.linalg.eigh(subspace.T @ image)
         energies, vectors = _falling(energies, vectors)
@@ -220,20 +221,20 @@ class _Columns:
         self.cross = cross
         return self.block.team.gather(found)
 
-    def applied(self, subspace: Tensor) -> Tensor:
-        """G Ω for Ω (columns, n)."""
-        count = self.block.num_columns
-        total = torch.zeros(count, subspace.shape[1], dtype=torch.float64)
-        energy = torch.zeros(2, dtype=torch.float64)
-        cross = torch.zeros_like(self.cross)
-        for columns, mean in _departures(self.block, self.centred):
+    def applied(self, subspace: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+        """G Ω for Ω (columns, n), to the precision of `dtype`."""
+        subspace = subspace.to(dtype)
+        total = torch.zeros_like(subspace)
+        energy = torch.zeros(2, dtype=dtype)
+        cross = torch.zeros_like(subspace[:, 0])
+        for columns, mean in _departures(self.block, self.centred, dtype):
             total.addmm_(columns.T, columns @ subspace)
             cross.addmv_(columns.T, mean)
             energy += torch.stack([columns.square().sum(), mean.square().sum()])
         self.block.team.add_up(total, energy, cross)
         self.energy, self.mean_energy = energy.tolist()
-        self.cross = cross
-        return total
+        self.cross = cross.double()
+        return total.double()
 
 
 def _falling(energies: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -243,10 +244,12 @@ def _falling(energies: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     return energies[:kept].clamp(min=1e-300), vectors[:, :kept]
 
 
-def _departures(block: AnyBlock, centred: bool) -> Iterator[tuple[Tensor, Tensor]]:
-    """Columns about the mean, and the mean, at some points after the others; in float64."""
+def _departures(
+    block: AnyBlock, centred: bool, dtype: torch.dtype = torch.float64
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Columns about the mean, and the mean, at some points after the others."""
     for chunk in block.chunks(max(BYTES_AT_ONCE // (8 * block.num_columns), 64)):
-        columns = chunk.values.to("cpu", torch.float64)
+        columns = chunk.values.to("cpu", dtype)
         mean = columns.mean(1) if centred else columns.new_zeros(len(columns))
         yield columns - mean[:, None], mean
 
