@@ -131,7 +131,17 @@ def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
         checks = Search(record, checking_splits(record), centres, settings.latent_dim)
     forecasts = checks.left_out(candidate, decay=decay)
     excess = checks.missed_more(candidate, subspace.shape[1]) / compressed.total_points
-    errors = _lead_errors(forecasts, subspace, compressed, problem.num_channels, excess, step)
+    latest = search.left_out(candidate, decay=decay).errors[-1]
+    errors = _lead_errors(
+        forecasts,
+        subspace,
+        compressed,
+        problem.num_channels,
+        excess=excess,
+        step=step,
+        latest=latest,
+        variance=search.variance,
+    )
     small = compressed.within(torch.as_tensor(subspace))
     piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
     chosen = settings.replace(
@@ -247,8 +257,11 @@ def _lead_errors(
     subspace: Array,
     compressed: Compressed,
     num_channels: int,
+    *,
     excess: float,
     step: float,
+    latest: Array,
+    variance: float,
 ) -> LeadErrors:
     """Errors of forecasts inside the record, at some points of its mesh."""
     rows = torch.linspace(0, compressed.block.num_points - 1, SAMPLED).round().long().unique()
@@ -258,4 +271,4 @@ def _lead_errors(
     missed = states - states @ subspace @ subspace.T
     outside = np.square(missed @ sample.T).mean(0) + compressed.rest
     more = torch.full((num_channels,), excess, dtype=torch.float64)
-    return lead_errors(forecasts, subspace, sample, outside, more, step)
+    return lead_errors(forecasts, subspace, sample, outside, more, step, latest, variance)
