@@ -24,14 +24,13 @@ from smore.training.decoder.pieces import LEAST_POINTS, Piece
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
-from smore.training.dynamics.forced.decay import decayed
 from smore.training.dynamics.forced.record import (
     Array,
     Record,
     checking_splits,
     choosing_splits,
 )
-from smore.training.dynamics.forced.search import LeftOutForecasts, Search
+from smore.training.dynamics.forced.search import Search
 from smore.training.dynamics.forced.simple_members import plain_dmd, share_of_simple
 from smore.training.dynamics.forced.system import System
 from smore.training.preparing import Prepared
@@ -112,7 +111,7 @@ def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
     search = Search(record, choosing_splits(record), centres, settings.latent_dim)
     candidate = search.best(threads)
     dmd = _plain_dmd(search, compressed, prepared)
-    anomalies, matrix, constant = search.fitted(None, candidate)
+    anomalies, _, constant = search.fitted(None, candidate)
     rank = len(constant)
     recent, origin = None, compressed.mean
     if candidate.share < 1:
@@ -122,24 +121,24 @@ def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
     subspace = _principal(subspace, compressed.coordinates.numpy())
     cost = _cost_of_decay(search, candidate)
     decay = settings.stabilise == "always" or (settings.stabilise == "auto" and cost <= STABLE_COST)
-    if decay:
-        matrix = decayed(matrix)
+    matrix = search.fitted(None, candidate, decay=decay)[1]
     moved = (compressed.mean - origin).numpy()
     system = System.within(subspace, moved, anomalies, matrix, constant, step)
     checks = search  # of many trajectories the same ones are left out for error bars
     if not search.many:
         checks = Search(record, checking_splits(record), centres, settings.latent_dim)
-    forecasts = checks.left_out(candidate, decay=decay)
+    forecasts, later = (each.left_out(candidate, decay=decay) for each in (checks, search))
     excess = checks.missed_more(candidate, subspace.shape[1]) / compressed.total_points
-    latest = search.left_out(candidate, decay=decay).errors[-1]
-    errors = _lead_errors(
+    more = torch.full((problem.num_channels,), excess, dtype=torch.float64)
+    sample, outside = _sampled(subspace, compressed)
+    errors = lead_errors(
         forecasts,
         subspace,
-        compressed,
-        problem.num_channels,
-        excess=excess,
+        sample=sample,
+        outside=outside,
+        excess=more,
         step=step,
-        latest=latest,
+        latest=later.errors[-1],
         variance=search.variance,
     )
     small = compressed.within(torch.as_tensor(subspace))
@@ -252,23 +251,11 @@ def _cost_of_decay(search: Search, candidate: Candidate) -> float:
     return float(np.expm1(stable - free))
 
 
-def _lead_errors(
-    forecasts: LeftOutForecasts,
-    subspace: Array,
-    compressed: Compressed,
-    num_channels: int,
-    *,
-    excess: float,
-    step: float,
-    latest: Array,
-    variance: float,
-) -> LeadErrors:
-    """Errors of forecasts inside the record, at some points of its mesh."""
+def _sampled(subspace: Array, compressed: Compressed) -> tuple[Array, Array]:
+    """The field at some points (values, R), and the variance there outside the subspace."""
     rows = torch.linspace(0, compressed.block.num_points - 1, SAMPLED).round().long().unique()
     values = compressed.block.at(rows).values[:, :-1].to("cpu", torch.float64)
     sample = (values / compressed.energies.sqrt()).numpy()
     states = compressed.coordinates.numpy()
     missed = states - states @ subspace @ subspace.T
-    outside = np.square(missed @ sample.T).mean(0) + compressed.rest
-    more = torch.full((num_channels,), excess, dtype=torch.float64)
-    return lead_errors(forecasts, subspace, sample, outside, more, step, latest, variance)
+    return sample, np.square(missed @ sample.T).mean(0) + compressed.rest

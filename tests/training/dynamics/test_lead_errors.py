@@ -17,17 +17,15 @@ def errors_of(size, seed=0):
 
 def found(sizes, latest, variance):
     forecasts = LeftOutForecasts(np.arange(1, LEADS + 1), tuple(map(errors_of, sizes)))
-    sample = np.eye(DIM)
-    excess = torch.zeros(1, dtype=torch.float64)
     return lead_errors(
         forecasts,
         np.eye(DIM),
-        sample,
-        np.zeros(DIM),
-        excess,
-        0.5,
-        errors_of(latest),
-        variance,
+        sample=np.eye(DIM),
+        outside=np.zeros(DIM),
+        excess=torch.zeros(1, dtype=torch.float64),
+        step=0.5,
+        latest=errors_of(latest),
+        variance=variance,
     )
 
 

@@ -58,6 +58,7 @@ class LeadErrors:
 def lead_errors(
     forecasts: LeftOutForecasts,
     subspace: Array,
+    *,
     sample: Array,
     outside: Array,
     excess: Tensor,

@@ -91,6 +91,7 @@ class Search:
             ]
         self._anomalies: dict[tuple[int | None, CentreKind, float], Anomalies] = {}
         self._targets: dict[Anomalies, _Target] = {}
+        self._maps: dict[tuple[int | None, Candidate, bool], tuple[Array, Array]] = {}
 
     def best(self, threads: int = 1) -> Candidate:
         """The candidate with the smallest error; splits and centres are shared among threads."""
@@ -107,14 +108,12 @@ class Search:
 
         Args:
             candidate: what is tried.
-            decay: whether its eigenvalues are made to decay.
+            decay: see `fitted`.
             negligible: share of the variance below which errors are alike.
         """
         errors = []
         for number in range(len(self.splits)):
-            anomalies, matrix, constant = self.fitted(number, candidate)
-            if decay:
-                matrix = decayed(matrix)
+            anomalies, matrix, constant = self.fitted(number, candidate, decay=decay)
             errors.append(self._map_errors(number, anomalies, matrix[None], constant[None])[0])
         least = (negligible - ROUND_OFF) * self.variance
         return self._mean(np.array(errors) + least, self.weights) + candidate.handicap
@@ -139,12 +138,24 @@ class Search:
             self._anomalies[key] = Anomalies(self.record, training, centre, frequencies)
         return self._anomalies[key]
 
-    def fitted(self, number: int | None, candidate: Candidate) -> tuple[Anomalies, Array, Array]:
-        """What a split learns of a candidate: departures, M (rank, rank) and c of b ↦ b M + c."""
+    def fitted(
+        self, number: int | None, candidate: Candidate, *, decay: bool = False
+    ) -> tuple[Anomalies, Array, Array]:
+        """What a split learns of a candidate: departures, M (rank, rank) and c of b ↦ b M + c.
+
+        Args:
+            number: of the split; None for all of the record.
+            candidate: what is fitted.
+            decay: whether its eigenvalues are made to decay.
+        """
         anomalies = self.anomalies(number, candidate.centre, candidate.share)
-        rank = anomalies.rank(candidate.size)
-        matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
-        return anomalies, matrices[0], constants[0]
+        key = (number, candidate, decay)
+        if key not in self._maps:
+            rank = anomalies.rank(candidate.size)
+            matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
+            matrix = decayed(matrices[0]) if decay else matrices[0]
+            self._maps[key] = matrix, constants[0]
+        return anomalies, *self._maps[key]
 
     def runs_away(self, candidate: Candidate) -> bool:
         """Whether departures grow by more than MOST_GROWTH within the horizon."""
@@ -158,8 +169,8 @@ class Search:
             return self._standing_still()
         found = []
         for number, split in enumerate(self.splits):
-            anomalies, matrix, constant = self.fitted(number, candidate)
-            matrix, rank = decayed(matrix) if decay else matrix, len(constant)
+            anomalies, matrix, constant = self.fitted(number, candidate, decay=decay)
+            rank = len(constant)
             power = _augmented(matrix[None], constant[None], int(split.leads[0]))[0]
             rows = np.minimum(split.origins[:, None] + split.leads, len(self.record) - 1)
             state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
