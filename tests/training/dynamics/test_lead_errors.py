@@ -37,14 +37,15 @@ def level(result):
 def test_errors_of_chance_are_those_of_the_median_stretch():
     assert level(found([1.0, 4.0, 2.0, 3.0], 1.5, 100.0)) == pytest.approx(6**0.5, rel=0.1)
     # Falling, but far from exact: by chance, or not, who knows.
-    assert level(found([4.0, 3.0, 2.0, 1.0], 0.5, 100.0)) == pytest.approx(6**0.5, rel=0.1)
+    assert level(found([40.0, 3.0, 2.0, 1.0], 0.5, 100.0)) == pytest.approx(6**0.5, rel=0.1)
 
 
 def test_what_is_still_being_learned_is_told_by_the_latest_stretch():
-    assert level(found([4.0, 3.0, 2.0, 1.0], 0.5, 1e6)) == pytest.approx(0.5, rel=0.1)
-    # Not if the latest is no better than the last but one, or an earlier one was.
-    assert level(found([4.0, 3.0, 2.0, 1.0], 1.1, 1e6)) == pytest.approx(6**0.5, rel=0.1)
-    assert level(found([4.0, 1.5, 2.0, 1.0], 0.5, 1e6)) == pytest.approx(3**0.5, rel=0.1)
+    assert level(found([40.0, 3.0, 2.0, 1.0], 0.5, 1e6)) == pytest.approx(0.5, rel=0.1)
+    # Not if they fall by little, the latest is no better than the last, or an earlier one was.
+    assert level(found([4.0, 3.0, 2.0, 1.0], 0.5, 1e6)) == pytest.approx(6**0.5, rel=0.1)
+    assert level(found([40.0, 3.0, 2.0, 1.0], 1.1, 1e6)) == pytest.approx(6**0.5, rel=0.1)
+    assert level(found([40.0, 1.5, 2.0, 1.0], 0.5, 1e6)) == pytest.approx(3**0.5, rel=0.1)
 
 
 def test_leads_are_model_times_from_zero_and_bars_do_not_shrink_with_them():

@@ -16,8 +16,9 @@ from smore.training.dynamics.forced.search import LeftOutForecasts
 SEEN = 0.9
 # 90% of normal errors are within so many standard deviations, and what is asked on top.
 WIDTH, MARGIN = 1.645, 1.05
-# Share of the variance below which errors are those of a model that still learns, not of chance.
-EXACT = 1e-4
+# A model that still learns has errors of less than this share of the variance, which fall from each
+# stretch to the next, by more than so many times in all.
+EXACT, LEARNS = 1e-4, 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ def lead_errors(
     # is exact but for what was not seen yet is the better the more was seen, and the latest tells.
     level, total = np.exp(np.median(np.log(sizes), axis=0)), sizes.mean(1)
     newest = np.nanmean(np.square(latest @ subspace).sum(2), axis=0)[: len(level)]
-    falls = bool((np.diff([*total, newest.mean()]) < 0).all())
+    falls = bool((np.diff([*total, newest.mean()]) < 0).all()) and total[0] > LEARNS * total[-1]
     if falls and len(newest) == len(level) and newest.mean() < EXACT * variance:
         level = newest
     level = np.maximum.accumulate(level)  # errors do not shrink with lead time
