@@ -27,7 +27,7 @@ from smore.training.dynamics.forced.candidates import (
     Size,
     shrunk_towards,
 )
-from smore.training.dynamics.forced.decay import decayed
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
     Array,
