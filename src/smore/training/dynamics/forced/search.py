@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies, strongest_frequencies
 from smore.training.dynamics.forced.candidates import (
     COUNTS,
@@ -27,7 +28,6 @@ from smore.training.dynamics.forced.candidates import (
     Size,
     shrunk_towards,
 )
-from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
     Array,
