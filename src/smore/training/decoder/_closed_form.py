@@ -114,8 +114,11 @@ class FeatureSums:
         )
 
     def rounding(self, solution: Solution) -> float:
-        """What coefficients in float32 make of ‖F‖² at least: large terms of a mode cancel."""
-        return self.energy * (solution.largest * torch.finfo(torch.float32).eps) ** 2
+        """What coefficients in float32 leave of ‖F‖² at least: large terms of a mode cancel.
+
+        Each is off by up to half a unit in its last place, evenly: of variance eps² / 12.
+        """
+        return self.energy * (solution.largest * torch.finfo(torch.float32).eps) ** 2 / 12
 
     def error(self, solution: Solution) -> float:
         """‖F - Y M Z‖² of these points, for modes and latents that come from others."""
