@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
@@ -60,6 +60,9 @@ from smore.surrogate import (
     mesh_of,
 )
 from smore.training import EVERY_SECONDS, RunOptions, require_same_settings, run_training
+
+if TYPE_CHECKING:
+    from smore.plotting import Plots
 
 
 class SMORE:
@@ -473,6 +476,13 @@ class SMORE:
         surrogate = self._fitted()
         known = self.observations(observations)
         return state_error(surrogate, known, infer(surrogate, known, method).mean, None)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: `plot.forecast`, `plot.modes`, `plot.certificate`, `plot.sensors`, .."""
+        from smore.plotting import Plots  # only those who draw load matplotlib
+
+        return Plots(self._fitted(), self.observations)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file."""

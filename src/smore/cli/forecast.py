@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from smore.cli.options import MissingOption
+from smore.cli.options import ChannelOption, MissingOption
 from smore.cli.output import (
     Json,
     console,
@@ -24,7 +24,7 @@ from smore.data import require_data_format, save_dataset
 from smore.errors import SettingsError
 from smore.inference import FitMethod, LatentState
 from smore.model import SMORE
-from smore.plotting import require_figure_format, save_figure, uncertainty_figure
+from smore.plotting import chosen_channels, is_film, require_figure_format, save_figure
 from smore.runtime import shown_passes
 from smore.surrogate import Description
 
@@ -75,16 +75,19 @@ def forecast(
     ] = True,
     missing: MissingOption = "refuse",
     figure: Annotated[
-        Path | None, typer.Option(help="Draw the first forecast and its uncertainty here.")
+        Path | None,
+        typer.Option(help="Draw the first forecast and its uncertainty here; .gif: a film."),
     ] = None,
+    channel: ChannelOption = None,
     as_json: Json = False,
     reading: dict[str, Any] | None = None,
 ) -> None:
     """Forecast whole fields from the first snapshot of OBSERVATIONS."""
     require_data_format(output)
-    require_figure_format(figure)
+    require_figure_format(figure, films=True)
     model = SMORE.load(model_file)
     description = model.surrogate_.description
+    chosen_channels(description, channel)  # refuse unknown ones
     clock = description.clock
     if times is not None and steps is not None:
         raise SettingsError("say when with --times or with --steps, not both")
@@ -113,7 +116,8 @@ def forecast(
     with shown_passes("writing"):
         save_dataset(result, output)
     if figure is not None:
-        save_figure(uncertainty_figure(result, observed, description), figure)
+        drawn = model.plot.forecast(result, observed, channel=channel, animate=is_film(figure))
+        save_figure(drawn, figure)
     shown = [f"{value:.12g}" if clock.kind == "number" else str(value) for value in instants]
     summary = {"output": str(output), "sequences": len(state), "times": shown}
     if as_json:
