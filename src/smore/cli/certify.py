@@ -14,12 +14,10 @@ from smore.cli.output import Json, console, print_json
 from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure
 from smore.stability import SHOWN_STEPS, Certificate, Verdict
-from smore.surrogate import Surrogate
+from smore.surrogate import Surrogate, left_out_in_words
 
 EXIT_CODES: dict[Verdict, int] = {"certified": 0, "refused": 3, "bounded": 4}
 STYLES: dict[Verdict, str] = {"certified": "green", "refused": "bold red", "bounded": "yellow"}
-# Below this share of the error of a simple forecast a model is worth having.
-WORTHWHILE = 0.9
 
 
 def certify(
@@ -90,14 +88,9 @@ def cost_in_words(cost: float) -> str:
 def accuracy_in_words(verdict: Verdict, findings: dict[str, float]) -> str:
     """What stability does not say, with what the fit knows of it."""
     matter = "accuracy is another matter" if verdict == "refused" else "stable is not accurate"
-    share = findings.get("left_out_share")
-    if share is None:
+    known = left_out_in_words(findings)
+    if known is None:
         return f"{matter}: see `smore evaluate` for errors"
-    simple = "climatology" if findings["left_out_simple"] == 0 else "persistence"
-    if share < WORTHWHILE:
-        known = f"forecasts inside the training data had {share:.2g} times the error of {simple}"
-    else:
-        known = f"forecasts inside the training data were hardly better than {simple}"
     return f"{matter}: {known}; see `smore evaluate` for other data"
 
 

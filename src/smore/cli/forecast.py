@@ -14,8 +14,6 @@ from smore.cli.output import (
     error_console,
     print_json,
     print_table,
-    span,
-    told_instant,
 )
 from smore.cli.points import points_of
 from smore.cli.reading import say_reading, with_reading
@@ -25,7 +23,7 @@ from smore.errors import SettingsError
 from smore.inference import FitMethod, LatentState
 from smore.model import SMORE
 from smore.plotting import chosen_channels, is_film, require_figure_format, save_figure
-from smore.runtime import shown_passes
+from smore.runtime import shown_passes, span, told_instant
 from smore.surrogate import Description
 
 # Bytes of fields from which on a forecast is decoded piece by piece.
@@ -142,15 +140,7 @@ def _is_large(where: Any, num_fields: int) -> bool:
 
 def _print_state(state: LatentState, description: Description) -> None:
     """How much was observed, and how well that determines the states."""
-    rows: list[list[Any]] = [
-        ["observed values per sequence", span(state.num_values.tolist())],
-        ["latent directions", state.flat.shape[1]],
-    ]
-    if state.determined is not None and state.prior_share is not None:
-        determined = [round(value) for value in state.determined.tolist()]
-        rows.append(["of these determined by the values", span(determined)])
-        share = span([f"{value:.2%}" for value in state.prior_share.tolist()])
-        rows.append(["variance left open", share])
+    rows = state.rows()
     assert state.observability is not None
     joint = state.observability.shape[1] < len(description.channels)
     names = ["all channels"] if joint else [channel.name for channel in description.channels]

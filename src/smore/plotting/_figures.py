@@ -10,6 +10,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from smore.evaluation import Skill
 from smore.plotting._overlays import HEIGHTS, draw_course, draw_overlay
+from smore.plotting._sheet import sheet
 from smore.plotting._skill import draw_skill
 from smore.plotting.fields import draw_on
 from smore.plotting.panels import WIDTH, add_bar, draw_marks, draw_panels, panel_size
@@ -26,7 +27,7 @@ def story_figure(story: Story, skill: Skill | None = None, *, reliability: bool 
     """All channels above each other, below them skill against lead time if it is given."""
     width, height = _block_size(story)
     heights = [height] * len(story.courses) + ([] if skill is None else [SKILL_HEIGHT])
-    figure = Figure(figsize=(width, sum(heights) + HEADING), layout="constrained")
+    figure = sheet(width, sum(heights) + HEADING)
     figure.suptitle(story.heading, fontsize=11)
     blocks: Any = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     for block, course in zip(blocks, story.courses, strict=False):
@@ -77,7 +78,7 @@ def _panels_film(story: Story) -> tuple[Figure, Any]:
     ground, count = story.ground, len(lines[0])
     height = FILM_WIDTH * ground.shape(of_line=1.0) + 0.5
     size = ((FILM_WIDTH + 0.7) * count + 0.6, height * len(lines) + 0.7)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = sheet(*size)
     grid = figure.subplots(len(lines), count, squeeze=False)
     with_bar = set()
 
@@ -104,7 +105,7 @@ def _panels_film(story: Story) -> tuple[Figure, Any]:
 
 def _curves_film(story: Story) -> tuple[Figure, Any]:
     size = (LINE_SIZE[0], LINE_SIZE[1] * len(story.courses) + 0.5)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = sheet(*size)
     grid = figure.subplots(len(story.courses), 1, squeeze=False)[:, 0]
 
     def show(index: int) -> Sequence[Any]:

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import SubFigure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from smore.plotting.colours import Colours, signed_colours
@@ -49,7 +49,6 @@ def _draw_parts(
     drawn: object = None
     for axes, values in zip(column, parts, strict=False):
         drawn = draw_on(axes, ground, values, colours)
-        axes.tick_params(labelsize=SMALL - 1)
     for axes in column[len(parts) :]:  # the mode is real
         axes.set_frame_on(False)
         axes.set_xticks([])
@@ -72,6 +71,7 @@ def _add_bar(figure: SubFigure, column: NDArray, drawn: ScalarMappable, units: s
     bar.set_label("" if units == "1" else DEGREES.get(units, units), fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL - 1)
     bar.locator = MaxNLocator(3, symmetric=True)
+    bar.formatter = StrMethodFormatter("{x:.3g}")
     bar.update_ticks()
 
 

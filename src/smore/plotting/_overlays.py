@@ -43,6 +43,7 @@ def draw_course(figure: SubFigure, story: Story, course: Course) -> None:
 def draw_overlay(axes: Axes, story: Story, course: Course, index: int) -> None:
     """The curve of one time, its band, the truth, and where something was observed."""
     ground = story.ground
+    ground.prepare_line(axes)
     order = np.argsort(ground.along)
     along, values = ground.along[order], course.values[index][order]
     if course.deviation is not None:
@@ -61,8 +62,6 @@ def draw_overlay(axes: Axes, story: Story, course: Course, index: int) -> None:
         axes.lines[-1].set_transform(at_the_bottom)
     axes.set_ylim(_limits(course))
     axes.set_xlabel(ground.labels[0], fontsize=SMALL)
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.tick_params(labelsize=SMALL - 1)
 
 
 def _limits(course: Course) -> tuple[float, float]:
@@ -102,7 +101,7 @@ def _draw_picture(axes: Axes, ground: Ground, times: NDArray, fields: Array, col
     )
     axes.set_facecolor("0.8")
     if times.dtype.kind == "M":
-        locator = AutoDateLocator(maxticks=4)
+        locator = AutoDateLocator(minticks=3, maxticks=6)
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
         axes.xaxis.get_offset_text().set_fontsize(SMALL - 1)

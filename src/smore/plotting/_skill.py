@@ -17,6 +17,7 @@ from matplotlib.ticker import (
 from numpy.typing import NDArray
 
 from smore.evaluation import CURVE, LEVELS, NAMES, Calibration, Skill
+from smore.plotting._sheet import sheet
 
 HEIGHT = 3.0  # inches
 WIDTH = 4.0  # of a panel
@@ -35,9 +36,7 @@ LARGEST_SHOWN = 30.0
 
 def skill_figure(skill: Skill) -> Figure:
     """Everything that is known about skill."""
-    figure = Figure(
-        figsize=(WIDTH * _num_panels(skill, reliability=True), HEIGHT), layout="constrained"
-    )
+    figure = sheet(WIDTH * _num_panels(skill, reliability=True), HEIGHT)
     draw_skill(figure, skill, reliability=True)
     return figure
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from smore.analysis import ForecastBound, linearisation
 from smore.dynamics import QuadraticDynamics, departures
+from smore.plotting._sheet import sheet
 from smore.stability import HEADLINES, SHOWN_STEPS, Certificate
 from smore.surrogate import Surrogate, iterate
 
@@ -37,7 +38,7 @@ def certificate_figure(
         forecast: bound and measured error of forecasts.
     """
     num_panels = 2 if forecast is None else 3
-    figure = Figure(figsize=(4.6 * num_panels, 3.8), layout="constrained")
+    figure = sheet(4.6 * num_panels, 3.8)
     verdict = HEADLINES[certificate.claims.verdict].lower()
     figure.suptitle(f"Stability of the latent dynamics: {verdict}", fontsize=11)
     panels = figure.subplots(1, num_panels)

@@ -39,6 +39,7 @@ def draw_field(
 def draw_on(axes: Axes, ground: Ground, values: NDArray[np.floating], colours: Colours) -> Artist:
     """`draw_field` on a ground, which may be a map of the globe and have coasts."""
     if ground.is_line:
+        ground.prepare_line(axes)
         order = np.argsort(ground.along)
         (line,) = axes.plot(ground.along[order], values[order], linewidth=1)
         low, high = colours.limits

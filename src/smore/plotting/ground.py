@@ -142,6 +142,14 @@ class Ground:
         """Height over width of a panel; `of_line` of a curve."""
         return of_line if self.is_line else float(np.clip(self._proportion, *SHAPES))
 
+    def prepare_line(self, axes: Axes) -> None:
+        """Set up axes for curves: all of the line, whatever is known of it."""
+        low, high = float(self.along.min()), float(self.along.max())
+        margin = 0.03 * (high - low) or 1.0
+        axes.set_xlim(low - margin, high + margin)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.tick_params(labelsize=SMALL - 1)
+
     def prepare(self, axes: Axes) -> None:
         """Set up axes for a field that is not on a line."""
         axes.set_aspect(self.shape(of_line=1.0) / self._proportion / self._squeeze)
@@ -165,7 +173,7 @@ class Ground:
     def label_right(self, axes: Axes) -> None:
         """Tell what runs to the right."""
         axes.set_xlabel(self.labels[0], fontsize=SMALL)
-        if not self.whole:
+        if not self.whole and not self.is_line:
             axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.tick_params(labelsize=SMALL - 1)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from smore.analysis import DynamicModes
 from smore.data import Channel
 from smore.plotting._mode_fields import draw_modes, modes_size
+from smore.plotting._sheet import sheet
 from smore.plotting.ground import Ground
 
 NUM_LABELS = 8
@@ -31,7 +32,7 @@ def spectrum_figure(modes: DynamicModes) -> Figure:
 
     The area of a dot is the mode's amplitude; the strongest are numbered.
     """
-    figure = Figure(figsize=SPECTRUM_SIZE, layout="constrained")
+    figure = sheet(*SPECTRUM_SIZE)
     _draw_spectrum(figure.subplots(), modes)
     return figure
 
@@ -50,7 +51,7 @@ def overview_figure(
     width, height = modes_size(fields, ground)
     spectrum_width, spectrum_height = SPECTRUM_SIZE
     size = (spectrum_width + width, max(height * len(channels) + 0.3, spectrum_height))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = sheet(*size)
     parts: Any = figure.subfigures(1, 2, width_ratios=[spectrum_width, width])
     left, right = parts
     _draw_spectrum(_upper_part(left, spectrum_height / size[1]), modes)

@@ -10,6 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+from smore.plotting._sheet import sheet
 from smore.plotting.fields import draw_on
 from smore.plotting.ground import SMALL, Ground
 from smore.plotting.story import Row
@@ -30,7 +31,7 @@ def snapshot_panels(
 ) -> Figure:
     """A figure with a panel for every row and column, and a colour bar for each row."""
     width, height = panel_size(len(rows), len(titles), ground)
-    figure = Figure(figsize=(width, height + 0.3), layout="constrained")
+    figure = sheet(width, height + 0.3)
     draw_panels(figure, rows, titles, ground, heading)
     return figure
 

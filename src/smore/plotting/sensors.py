@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from smore.analysis import SensorPlan, field_deviation
 from smore.data import Channel, Mesh
+from smore.plotting._sheet import sheet
 from smore.plotting.colours import error_colours
 from smore.plotting.fields import draw_on
 from smore.plotting.ground import SMALL, Ground, with_units
@@ -47,7 +48,7 @@ def sensor_figure(
         height = PANEL_WIDTH * ground.shape(of_line=1.0) + 0.5
         size = 2 * PANEL_WIDTH + 1.4, height * len(channels) + 0.4
         draw, columns = _draw_maps, 2
-    figure = Figure(figsize=size, layout="constrained")
+    figure = sheet(*size)
     grid = figure.subplots(len(channels), columns, squeeze=False)
     for axes, channel in zip(grid, channels, strict=True):
         draw(figure, axes, ground, _kinds(surrogate, plan, mesh, channel), channel)
@@ -77,6 +78,7 @@ def _draw_curves(
     figure: Figure, row: NDArray, ground: Ground, shown: list[_Shown], channel: Channel
 ) -> None:
     axes: Axes = row[0]
+    ground.prepare_line(axes)
     order = np.argsort(ground.along)
     along = ground.along[order]
     for title, deviation, sensors in shown:
