@@ -26,7 +26,6 @@ from smore.plotting import (
     require_drawable,
     require_figure_format,
     save_figure,
-    sensor_figure,
     with_units,
 )
 from smore.surrogate import Surrogate
@@ -76,7 +75,8 @@ def sensors(
     How well is an average over the training mesh, or over the points of FILE.
     """
     require_figure_format(figure)
-    surrogate = SMORE.load(model_file).surrogate_
+    model = SMORE.load(model_file)
+    surrogate = model.surrogate_
     space = surrogate.description.space
     require_blank_table(output, space.names)
     if figure is not None:
@@ -96,7 +96,7 @@ def sensors(
     )
     plan.write_csv(output)
     if figure is not None:
-        save_figure(sensor_figure(surrogate, plan, surrogate.mesh or candidates), figure)
+        save_figure(model.plot.sensors(plan, points=surrogate.mesh or candidates), figure)
     if as_json:
         written = {"output": str(output), "figure": None if figure is None else str(figure)}
         print_json(plan.to_dict() | written)
