@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from smore.analysis import DynamicModes, told_share
-from smore.plotting import overview_figure, sensor_figure, spectrum_figure, with_units
+from smore.plotting import Ground, overview_figure, sensor_figure, spectrum_figure, with_units
 from smore.report._findings import Findings
 from smore.report._html import Html, element
 from smore.report._telling import (
@@ -61,9 +61,9 @@ def modes_section(findings: Findings) -> Html:
     if findings.mode_fields is None or surrogate.mesh is None:
         drawn = chart(spectrum_figure(modes), "modes-chart", f"Spectrum of rates. {strongest}")
     else:
-        figure = overview_figure(
-            modes, findings.mode_fields, surrogate.mesh, surrogate.description.space
-        )
+        told = surrogate.description
+        ground = Ground.of(surrogate.mesh, told)
+        figure = overview_figure(modes, findings.mode_fields, ground, told.channels)
         drawn = chart(
             stretched(figure),
             "modes-chart",
@@ -175,7 +175,9 @@ def sensors_section(findings: Findings) -> Html | None:
     drawn = None
     if space.dim <= 3:
         drawn = chart(
-            stretched(sensor_figure(surrogate, plan, surrogate.mesh)),
+            stretched(
+                sensor_figure(surrogate, plan, surrogate.mesh, surrogate.description.channels)
+            ),
             "sensors-chart",
             f"What {count} placed and {count} random sensors leave unknown. {words}",
             "What sensors leave unknown: standard deviation of the field, given their values.",
