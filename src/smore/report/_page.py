@@ -7,7 +7,7 @@ pictures that are written out; nothing else runs or is loaded, whatever names th
 from __future__ import annotations
 
 from importlib.metadata import version
-from importlib.resources import files
+from pathlib import Path
 
 from smore.report._findings import Findings
 from smore.report._forecast_sections import calibration_section, places_section, skill_section
@@ -66,7 +66,7 @@ def page(findings: Findings, name: str, test_name: str) -> str:
 
 
 def _asset(name: str) -> str:
-    return files("smore.report").joinpath(name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _body(findings: Findings, name: str, test_name: str) -> Html:
