@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
@@ -46,7 +46,7 @@ from smore.evaluation import Evaluation, Skill, evaluate_surrogate, rolling_skil
 from smore.inference import FitMethod, LatentState, cautions
 from smore.inputs import Data, as_trajectories
 from smore.model_file import load_surrogate, save_surrogate
-from smore.runtime import resolve_device
+from smore.runtime import html_table, resolve_device
 from smore.settings import Settings
 from smore.stability import Certificate
 from smore.surrogate import (
@@ -58,8 +58,12 @@ from smore.surrogate import (
     infer,
     instants_of,
     mesh_of,
+    summary_rows,
 )
 from smore.training import EVERY_SECONDS, RunOptions, require_same_settings, run_training
+
+if TYPE_CHECKING:
+    from smore.plotting import Plots
 
 
 class SMORE:
@@ -474,6 +478,13 @@ class SMORE:
         known = self.observations(observations)
         return state_error(surrogate, known, infer(surrogate, known, method).mean, None)
 
+    @property
+    def plot(self) -> Plots:
+        """Figures: `plot.forecast`, `plot.modes`, `plot.certificate`, `plot.sensors`, .."""
+        from smore.plotting import Plots  # only those who draw load matplotlib
+
+        return Plots(self._fitted(), self.observations)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file."""
         save_surrogate(self._fitted(), path)
@@ -500,6 +511,12 @@ class SMORE:
             f"{self.num_parameters:,} parameters" if hasattr(self, "surrogate_") else "not fitted"
         )
         return f"<SMORE: {settings.dynamics}, latent_dim={settings.latent_dim}, {state}>"
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "surrogate_"):
+            asked = self.settings.model_dump(exclude_defaults=True)
+            return html_table("SMORE, not fitted yet", asked.items())
+        return html_table("SMORE", summary_rows(self.surrogate_))
 
     def _fitted(self) -> Surrogate:
         if not hasattr(self, "surrogate_"):

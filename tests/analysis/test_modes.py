@@ -23,7 +23,7 @@ from smore.dynamics import (
 )
 from smore.errors import DataError, SettingsError
 from smore.inference import LatentPrior
-from smore.plotting.modes import overview_figure, spectrum_figure
+from smore.plotting import Ground, overview_figure, spectrum_figure
 from smore.surrogate import decode, decoding
 from smore.surrogate.surrogate import Surrogate
 from waves import CHANNELS, DAMPING, NUM_MODES, STEP, VELOCITY, WAVES, places, planted, trajectories
@@ -563,17 +563,17 @@ def test_pictures_say_what_they_show(surrogate):
     description = surrogate.description.model_copy(update={"clock": Clock(units="h")})
     told = dataclasses.replace(surrogate, description=description)
     modes = dynamic_modes(told)
-    mesh, space = periodic_grid(), description.space
-    fields = mode_fields(told, modes, mesh, 6)
+    ground = Ground(periodic_grid(), description.space)
+    fields = mode_fields(told, modes, ground.mesh, 6)
     spectrum = labels(spectrum_figure(modes))
     assert "growth rate (1/h)" in spectrum
     assert "frequency (1/h)" in spectrum
     assert "linear dynamics" in spectrum
-    overview = overview_figure(modes, fields, mesh, space)
+    overview = overview_figure(modes, fields, ground, description.channels)
     assert "period 4 h" in labels(overview)
     assert "imaginary part" in labels(overview)
-    # The spectrum, then two parts and a colour bar for each of four modes.
-    assert len(overview.axes) == 1 + 4 * 3
+    # The spectrum, then two parts and a colour bar for each of four modes of two channels.
+    assert len(overview.axes) == 1 + 2 * 4 * 3
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import typer
 from typer.testing import CliRunner
 
 from smore import SMORE, Trajectories
-from smore.analysis.sensor_plan import field_deviation, plan_sensors
+from smore.analysis.sensor_plan import field_deviation, plan_sensors, told_share
 from smore.cli.output import console
-from smore.cli.sensors import sensors, share
+from smore.cli.sensors import sensors
 from smore.data import Space
 from smore.data.quadrature import scattered_mesh
 from smore.errors import DataError, SettingsError
-from smore.plotting.sensors import require_drawable, sensor_figure
+from smore.plotting import require_drawable, sensor_figure
 from waves import codes, places, planted, solution, trajectories
 
 app = typer.Typer()
@@ -65,8 +65,8 @@ def test_the_screen_says_what_the_sensors_promise(folder, output):
     told = json.loads(run(*arguments, "--json"))
     first = printed.splitlines()[0]
     assert first == (
-        f"12 sensors are expected to explain {share(told['explained'])} of the variance of the "
-        f"field; 12 random ones {share(told['random_explained'])}"
+        f"12 sensors are expected to explain {told_share(told['explained'])} of the variance of "
+        f"the field; 12 random ones {told_share(told['random_explained'])}"
     )
     rows = [line.split("│")[1:-1] for line in printed.splitlines() if line.startswith("│")]
     assert [row[0].strip() for row in rows] == [str(n + 1) for n in range(10)]
@@ -188,8 +188,8 @@ def test_noise_is_for_all_channels_or_by_name(folder, output):
 
 def test_shares_are_told_with_as_many_nines_as_they_have():
     told = {0.0: "0%", 0.872: "87%", 0.992: "99.2%", 0.99934: "99.93%", 0.999997: "99.9997%"}
-    assert {value: share(value) for value in told} == told
-    assert share(1 - 1e-9) == "more than 99.9999%"
+    assert {value: told_share(value) for value in told} == told
+    assert told_share(1 - 1e-9) == "more than 99.9999%"
 
 
 def test_a_figure_is_drawn(folder, output):
@@ -202,14 +202,17 @@ def test_a_figure_is_drawn(folder, output):
 def test_the_figure_compares_on_one_scale(folder):
     surrogate = SMORE.load(folder / "waves.smore").surrogate_
     plan = plan_sensors(surrogate, 3, candidates=surrogate.mesh, channels=["v"], noise=[0.1])
-    figure = sensor_figure(surrogate, plan, surrogate.mesh)
-    placed, random = (axes.collections for axes in figure.axes[:2])
-    assert placed[0].get_clim() == random[0].get_clim()
-    np.testing.assert_array_equal(placed[1].get_offsets(), plan.coords)
-    np.testing.assert_array_equal(random[1].get_offsets(), plan.random_coords)
-    assert figure.axes[2].get_ylabel() == "standard deviation of v (m/s)"
-    rms = [float(axes.get_title().split()[-2]) for axes in figure.axes[:2]]
-    assert rms[0] < rms[1]
+    figure = sensor_figure(surrogate, plan, surrogate.mesh, surrogate.description.channels)
+    assert len(figure.axes) == 4  # placed and random sensors, for u and for v
+    for row, quantity in ((figure.axes[:2], "u (m)"), (figure.axes[2:], "v (m/s)")):
+        placed, random = (axes.collections for axes in row)
+        assert placed[0].get_clim() == random[0].get_clim()
+        np.testing.assert_array_equal(placed[1].get_offsets(), plan.coords)
+        np.testing.assert_array_equal(random[1].get_offsets(), plan.random_coords)
+        (bar,) = row[1].child_axes
+        assert bar.get_ylabel() == f"standard deviation of\n{quantity}"
+        rms = [float(axes.get_title().split()[-2]) for axes in row]
+        assert rms[0] < rms[1]
 
 
 def untrained(coords, geometry="box"):
@@ -220,10 +223,16 @@ def untrained(coords, geometry="box"):
     return SMORE(**settings, validation_fraction=0.0).fit(data, progress=False).surrogate_
 
 
+def drawn(surrogate, plan):
+    """The axes of the placed sensors."""
+    channels = surrogate.description.channels
+    return sensor_figure(surrogate, plan, surrogate.mesh, channels).axes[0]
+
+
 def test_on_a_line_deviations_are_curves_through_the_sensors():
     surrogate = untrained(np.linspace(0, 1, 50)[::-1, None])
     plan = plan_sensors(surrogate, 3, candidates=surrogate.mesh)
-    axes = sensor_figure(surrogate, plan, surrogate.mesh).axes[0]
+    axes = drawn(surrogate, plan)
     placed, dots, *_ = axes.get_lines()
     assert (np.diff(placed.get_xdata()) > 0).all()
     np.testing.assert_array_equal(dots.get_xdata(), plan.coords[:, 0])
@@ -233,15 +242,15 @@ def test_on_a_line_deviations_are_curves_through_the_sensors():
 
 
 def test_on_a_sphere_sensors_are_drawn_at_the_longitudes_of_the_mesh():
-    latitude, longitude = np.random.default_rng(1).uniform([-80, 0], [80, 360], size=(150, 2)).T
+    latitude, longitude = np.random.default_rng(1).uniform([-40, 0], [40, 360], size=(150, 2)).T
     surrogate = untrained(np.column_stack([latitude, longitude]), "sphere")
     west = scattered_mesh(np.column_stack([latitude, longitude - 360.0]), "sphere")
     plan = plan_sensors(surrogate, 3, candidates=west)
-    axes = sensor_figure(surrogate, plan, surrogate.mesh).axes[0]
-    drawn = np.asarray(axes.collections[1].get_offsets())
+    axes = drawn(surrogate, plan)
+    dots = np.asarray(axes.collections[1].get_offsets())
     there = np.column_stack([longitude, latitude])[plan.placement.points]
-    np.testing.assert_allclose(drawn, there)
-    assert axes.get_xlabel() == "longitude (degrees_east)"
+    np.testing.assert_allclose(dots, there)
+    assert axes.get_xlabel() == "longitude (°E)"
 
 
 def test_sensors_in_more_than_space_are_not_drawn():

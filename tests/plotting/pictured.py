@@ -1,14 +1,13 @@
-"""Small figures of every kind, on meshes with holes, in space and on a sphere.
+"""Small pictures of fields, on meshes with holes, in space and on a sphere.
 
 `python tests/plotting/pictured.py` draws the stored ones anew; look at them before they are kept.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.figure import Figure
+from pictured_figures import FIGURES, STORED, small
 
 import meshes
 from pictured_shapes import l_shape, solid
@@ -54,9 +53,9 @@ def picture(mesh: Mesh, space: Space, blank: bool) -> Figure:
     return figure
 
 
-STORED = Path(__file__).parent / "stored"
-
 if __name__ == "__main__":
     for name, (mesh, space) in cases().items():
         for blank in (False, True):
             picture(mesh, space, blank).savefig(STORED / f"{name}{'-blank' if blank else ''}.png")
+    for name, draw in FIGURES.items():
+        small(draw()).save(STORED / f"figure-{name}.png", optimize=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smore.cli.certify import _linear_part, _rollouts
 from smore.plotting import certificate_figure
+from smore.plotting.certificate import linear_part, rollouts
 from waves import planted, trajectories
 
 
@@ -15,7 +15,7 @@ from waves import planted, trajectories
 def drawn():
     """A model, its rollouts, and the bound of its forecasts."""
     model = planted(trajectories())
-    return model, _rollouts(model)[:, :200], model.forecast_bound(trajectories())
+    return model, rollouts(model.surrogate_, 199), model.forecast_bound(trajectories())
 
 
 def labels(axes):
@@ -28,7 +28,7 @@ def test_a_bound_that_grows_out_of_the_picture_says_from_where_on(largest, drawn
     bound = forecast.bound.copy()
     bound[3:] = largest
     figure = certificate_figure(
-        model.certify(), _linear_part(model.surrogate_), path, replace(forecast, bound=bound)
+        model.certify(), linear_part(model.surrogate_), path, replace(forecast, bound=bound)
     )
     figure.savefig(io.BytesIO(), format="png")
     axes = figure.axes[2]
@@ -44,7 +44,7 @@ def test_a_system_without_any_bound_is_drawn(drawn):
     certificate = model.certify()
     nothing = certificate.claims.model_copy(update={"map_factor": None})
     figure = certificate_figure(
-        replace(certificate, claims=nothing), _linear_part(model.surrogate_), path
+        replace(certificate, claims=nothing), linear_part(model.surrogate_), path
     )
     figure.savefig(io.BytesIO(), format="png")
     assert "bound, too large from step 0 on" in labels(figure.axes[1])

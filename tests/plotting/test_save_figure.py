@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from smore.errors import SettingsError
-from smore.plotting.panels import save_figure
+from smore.plotting.saving import save_figure
 
 
 def test_a_figure_that_cannot_be_written_names_its_file(tmp_path, monkeypatch):

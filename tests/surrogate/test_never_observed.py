@@ -14,8 +14,6 @@ from smore.analysis.sensor_plan import plan_sensors
 from smore.data.reading.files import open_dataset, save_dataset
 from smore.errors import DataError
 from smore.model_file.container import load_file
-from smore.plotting import uncertainty_figure
-from smore.plotting.sensors import sensor_figure
 from waves import STEP, codes, planted, solution
 
 AXES = {"y": np.linspace(-1, 1, 7), "x": np.linspace(-1, 1, 9)}
@@ -186,15 +184,28 @@ def drawn(figure):
 def test_land_is_empty_in_pictures(model, coast):
     data = Trajectories.from_xarray(coast, missing="mask")
     forecast = model.forecast(data, TIMES)
-    figure = uncertainty_figure(forecast, data, model.surrogate_.description)
-    panels = drawn(figure)
-    assert len(panels) == 2 * len(TIMES)
-    field, deviation = values(forecast, "u")[0], values(forecast, "u_std")[0]
-    expected = [(np.nanmin(field), np.nanmax(field)), (0.0, np.nanmax(deviation))]
+    panels = drawn(model.plot.forecast(forecast, data))
+    assert len(panels) == 2 * 2 * len(TIMES)  # two channels and their standard deviations
+    expected = []
+    for name in "uv":
+        field, deviation = values(forecast, name)[0], values(forecast, f"{name}_std")[0]
+        largest = np.nanmax(np.abs(field))
+        assert np.nanmin(field) < -0.2 * largest  # both signs: zero is in the middle
+        assert np.nanmax(field) > 0.2 * largest
+        expected += [(-largest, largest), (0.0, np.nanmax(deviation))]
     for number, (limits, empty) in enumerate(panels):
         assert limits == pytest.approx(expected[number // len(TIMES)])
         np.testing.assert_array_equal(empty, LAND)
-    plan = plan_sensors(model.surrogate_, 5, candidates=model.surrogate_.mesh)
-    for limits, empty in drawn(sensor_figure(model.surrogate_, plan, model.surrogate_.mesh)):
-        assert np.isfinite(limits).all()
-        np.testing.assert_array_equal(empty, LAND)
+    for figure in (model.plot.sensors(5), model.plot.modes()):
+        shown = drawn(figure)
+        assert len(shown) >= 4
+        for limits, empty in shown:
+            assert np.isfinite(limits).all()
+            np.testing.assert_array_equal(empty, LAND)
+
+
+def test_each_channel_has_its_own_land_in_pictures():
+    model = trained(on_grid(LAND, LAND | ISLAND))
+    for name, hidden in (("u", LAND), ("v", LAND | ISLAND)):
+        for figure in (model.plot.sensors(5, channel=name), model.plot.modes(channel=name)):
+            assert all((empty == hidden).all() for _, empty in drawn(figure))

@@ -8,17 +8,18 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from smore.assimilation import Analysis, read_stream
 from smore.cli.forecast import parse_noise, parse_times
+from smore.cli.options import ChannelOption
 from smore.cli.output import Json, console, error_console, print_json, print_table
 from smore.cli.points import points_of
 from smore.data import require_data_format, save_dataset
 from smore.errors import UnobservedWarning
 from smore.model import SMORE
 from smore.plotting import (
-    analysis_figure,
+    chosen_channels,
+    is_film,
     require_drawable,
     require_figure_format,
     save_figure,
@@ -63,14 +64,18 @@ def assimilate(
     watch: Annotated[
         bool, typer.Option(help="Take sensors out that contradict all others, and back in.")
     ] = True,
-    figure: Annotated[Path | None, typer.Option(help="Draw fields and error bars here.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw fields and error bars here; .gif: a film.")
+    ] = None,
+    channel: ChannelOption = None,
     as_json: Json = False,
 ) -> None:
     """Whole fields at all times of STREAM, with standard deviations, and forecasts after it."""
     require_data_format(output)
-    require_figure_format(figure)
+    require_figure_format(figure, films=True)
     model = SMORE.load(model_file)
     description = model.surrogate_.description
+    chosen_channels(description, channel)  # refuse unknown ones
     if figure is not None:
         require_drawable(description.space)
     wanted = None if forecast is None else parse_times(forecast, description.clock)
@@ -87,8 +92,8 @@ def assimilate(
     fields = analysis.fields(description.clock.to_values(instants), where)
     save_dataset(fields, output)
     if figure is not None:
-        sensors = [_places(analysis, time) for time in instants]
-        save_figure(analysis_figure(fields, sensors, description), figure)
+        drawn = model.plot.analysis(analysis, fields, channel=channel, animate=is_film(figure))
+        save_figure(drawn, figure)
     if as_json:
         written = {"output": str(output), "figure": None if figure is None else str(figure)}
         print_json(written | analysis.to_dict())
@@ -96,12 +101,6 @@ def assimilate(
     _print(analysis, output, len(instants))
     if figure is not None:
         console.print(f"figure: {figure}")
-
-
-def _places(analysis: Analysis, time: float) -> NDArray[np.float64]:
-    """(points, dim) where something was observed at or last before a time."""
-    at = int(np.searchsorted(analysis.times, time, side="right")) - 1
-    return np.unique(analysis.steps[at].readings.coords, axis=0)
 
 
 def _print(analysis: Analysis, output: Path, num_times: int) -> None:

@@ -5,26 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import torch
 import typer
-from numpy.typing import NDArray
 
-from smore.analysis import DecoderConstants, ForecastBound, StateError, field_bound, linearisation
+from smore.analysis import DecoderConstants, ForecastBound, StateError, field_bound
 from smore.cli.laboratory import laboratory
 from smore.cli.options import MissingOption
 from smore.cli.output import Json, console, print_json
-from smore.dynamics import QuadraticDynamics, departures
 from smore.model import SMORE
-from smore.plotting import certificate_figure, require_figure_format, save_figure
+from smore.plotting import require_figure_format, save_figure
 from smore.stability import SHOWN_STEPS, Certificate, Verdict
-from smore.surrogate import Surrogate, iterate
+from smore.surrogate import Surrogate, left_out_in_words
 
 EXIT_CODES: dict[Verdict, int] = {"certified": 0, "refused": 3, "bounded": 4}
 STYLES: dict[Verdict, str] = {"certified": "green", "refused": "bold red", "bounded": "yellow"}
-SHOWN_STATES = 30
-# Below this share of the error of a simple forecast a model is worth having.
-WORTHWHILE = 0.9
 
 
 def certify(
@@ -68,8 +61,7 @@ def certify(
         if state is not None:
             _print_state(state)
     if figure is not None:
-        linear = _linear_part(model.surrogate_)
-        save_figure(certificate_figure(certificate, linear, _rollouts(model), forecast), figure)
+        save_figure(model.plot.certificate(forecast), figure)
         if not as_json:
             console.print(f"figure: {figure}")
     if code := EXIT_CODES[certificate.claims.verdict]:
@@ -96,34 +88,10 @@ def cost_in_words(cost: float) -> str:
 def accuracy_in_words(verdict: Verdict, findings: dict[str, float]) -> str:
     """What stability does not say, with what the fit knows of it."""
     matter = "accuracy is another matter" if verdict == "refused" else "stable is not accurate"
-    share = findings.get("left_out_share")
-    if share is None:
+    known = left_out_in_words(findings)
+    if known is None:
         return f"{matter}: see `smore evaluate` for errors"
-    simple = "climatology" if findings["left_out_simple"] == 0 else "persistence"
-    if share < WORTHWHILE:
-        known = f"forecasts inside the training data had {share:.2g} times the error of {simple}"
-    else:
-        known = f"forecasts inside the training data were hardly better than {simple}"
     return f"{matter}: {known}; see `smore evaluate` for other data"
-
-
-def _linear_part(surrogate: Surrogate) -> NDArray[np.float64]:
-    """W, or the derivative at the mean state of dynamics that have no linear part."""
-    dynamics = surrogate.dynamics
-    if isinstance(dynamics, QuadraticDynamics):
-        return dynamics.linear.detach().numpy()
-    return linearisation(surrogate)[0]
-
-
-def _rollouts(model: SMORE) -> Any:
-    """Rollouts from states drawn from the prior of the training latents."""
-    prior = model.surrogate_.prior
-    random = np.random.default_rng(0)
-    draws = random.normal(size=(SHOWN_STATES, len(prior.mean)))
-    states = prior.mean.numpy() + draws @ prior.factor.numpy().T
-    dynamics, now = model.surrogate_.dynamics, torch.zeros(SHOWN_STATES, dtype=torch.float64)
-    moving = departures(dynamics, torch.as_tensor(states), now)
-    return iterate(model.surrogate_, moving.numpy(), SHOWN_STEPS)
 
 
 def _largest_field(certificate: Certificate, constants: DecoderConstants) -> float | None:

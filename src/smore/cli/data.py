@@ -9,9 +9,10 @@ import numpy as np
 import typer
 
 from smore.cli.options import GeometryOption, MissingOption
-from smore.cli.output import Json, console, print_json, print_table, span, told_instant
+from smore.cli.output import Json, console, print_json, print_table
 from smore.cli.reading import with_reading
 from smore.data import Pace, Trajectories, channel_moments, shown, stored, told_steps
+from smore.runtime import span, told_instant
 
 # Fields that take less are looked at without being asked to.
 LOOKED_AT = 64 * 2**20

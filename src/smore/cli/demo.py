@@ -11,7 +11,15 @@ import typer
 from smore.cli.output import Json, console, print_evaluation, print_json
 from smore.data import Trajectories
 from smore.model import SMORE
-from smore.plotting import Row, panel_snapshots, save_figure, snapshot_panels
+from smore.plotting import (
+    Ground,
+    Row,
+    error_colours,
+    field_colours,
+    panel_snapshots,
+    save_figure,
+    snapshot_panels,
+)
 from smore.surrogate import advance, decode
 from smore.waves import example
 
@@ -75,16 +83,16 @@ def _figure(model: SMORE, test: Trajectories, sensors: np.ndarray) -> Any:
     true = truth.fields[shown, 0]
     first = test.select([0]).leading(1)
     full, sparse = forecast(first), forecast(first.at_points(sensors))
+    colours = field_colours(true)
+    rows = [Row("truth", true, colours)]
+    seen: list[Any] = [truth.mesh.coords[sensors], *[None] * (len(shown) - 1)]
+    for label, found, marks in (("forecast", full, ()), ("from 10%\nof points", sparse, seen)):
+        error = np.abs(found - true)
+        rows.append(Row(label, found, colours, marks=marks))
+        rows.append(Row("|error|", error, error_colours(error)))
     return snapshot_panels(
-        [
-            Row("truth", true),
-            Row("forecast", full),
-            Row("|error|", np.abs(full - true), is_error=True),
-            Row("from 10% of points", sparse, marks=truth.mesh.coords[sensors]),
-            Row("|error|", np.abs(sparse - true), is_error=True),
-        ],
+        rows,
         [f"snapshot {index + 1}" for index in shown],
-        truth.mesh,
-        test.space,
+        Ground.of(truth.mesh, surrogate.description),
         "SMORE forecasts the wave equation: displacement u, from snapshot 1 alone",
     )

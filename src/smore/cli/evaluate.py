@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from smore.cli.laboratory import laboratory
-from smore.cli.options import MissingOption
+from smore.cli.options import ChannelOption, MissingOption
 from smore.cli.output import Json, console, print_evaluation, print_json
 from smore.cli.reading import say_reading, with_reading
 from smore.cli.skill import print_calibration, print_skill
@@ -17,7 +17,7 @@ from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.inputs import as_trajectories
 from smore.model import SMORE
-from smore.plotting import forecast_figure, require_figure_format, save_figure
+from smore.plotting import chosen_channels, is_film, require_figure_format, save_figure
 from smore.runtime import shown_passes
 
 
@@ -54,9 +54,10 @@ def evaluate(
         Path | None,
         typer.Option(
             help="Draw truth, forecast and error of one sequence here, of one record also skill "
-            "against lead time, with --calibration also reliability."
+            "against lead time, with --calibration also reliability; .gif: a film of the fields."
         ),
     ] = None,
+    channel: ChannelOption = None,
     results: Annotated[
         Path | None, typer.Option(help="With --dataset: append the scores to this CSV file.")
     ] = None,
@@ -73,8 +74,9 @@ def evaluate(
         raise SettingsError("--further and --results belong to --dataset")
     if calibration and method != "posterior":
         raise SettingsError("--calibration needs error bars: only method 'posterior' has them")
-    require_figure_format(figure)
+    require_figure_format(figure, films=True)
     model = SMORE.load(model_file)
+    chosen_channels(model.surrogate_.description, channel)  # refuse unknown ones
     if dataset is not None:
         trajectories = _test_set(dataset, further)
     else:
@@ -90,7 +92,14 @@ def evaluate(
         scored = f"{dataset}" if further is None else f"{dataset}, {further} further trajectories"
         laboratory().append_result(results, model, evaluation, dataset=scored, preset="")
     if figure is not None:
-        drawn = forecast_figure(model.surrogate_, trajectories, skill, reliability=calibration)
+        drawn = model.plot.evaluation(
+            trajectories,
+            skill,
+            channel=channel,
+            method=method,
+            reliability=calibration,
+            animate=is_film(figure),
+        )
         save_figure(drawn, figure)
     if as_json:
         rolling = {} if skill is None else {"rolling": skill.to_dict()}

@@ -7,15 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from smore.cli.options import MissingOption
+from smore.cli.options import ChannelOption, MissingOption
 from smore.cli.output import (
     Json,
     console,
     error_console,
     print_json,
     print_table,
-    span,
-    told_instant,
 )
 from smore.cli.points import points_of
 from smore.cli.reading import say_reading, with_reading
@@ -24,8 +22,8 @@ from smore.data import require_data_format, save_dataset
 from smore.errors import SettingsError
 from smore.inference import FitMethod, LatentState
 from smore.model import SMORE
-from smore.plotting import require_figure_format, save_figure, uncertainty_figure
-from smore.runtime import shown_passes
+from smore.plotting import chosen_channels, is_film, require_figure_format, save_figure
+from smore.runtime import shown_passes, span, told_instant
 from smore.surrogate import Description
 
 # Bytes of fields from which on a forecast is decoded piece by piece.
@@ -75,16 +73,19 @@ def forecast(
     ] = True,
     missing: MissingOption = "refuse",
     figure: Annotated[
-        Path | None, typer.Option(help="Draw the first forecast and its uncertainty here.")
+        Path | None,
+        typer.Option(help="Draw the first forecast and its uncertainty here; .gif: a film."),
     ] = None,
+    channel: ChannelOption = None,
     as_json: Json = False,
     reading: dict[str, Any] | None = None,
 ) -> None:
     """Forecast whole fields from the first snapshot of OBSERVATIONS."""
     require_data_format(output)
-    require_figure_format(figure)
+    require_figure_format(figure, films=True)
     model = SMORE.load(model_file)
     description = model.surrogate_.description
+    chosen_channels(description, channel)  # refuse unknown ones
     clock = description.clock
     if times is not None and steps is not None:
         raise SettingsError("say when with --times or with --steps, not both")
@@ -113,7 +114,8 @@ def forecast(
     with shown_passes("writing"):
         save_dataset(result, output)
     if figure is not None:
-        save_figure(uncertainty_figure(result, observed, description), figure)
+        drawn = model.plot.forecast(result, observed, channel=channel, animate=is_film(figure))
+        save_figure(drawn, figure)
     shown = [f"{value:.12g}" if clock.kind == "number" else str(value) for value in instants]
     summary = {"output": str(output), "sequences": len(state), "times": shown}
     if as_json:
@@ -138,15 +140,7 @@ def _is_large(where: Any, num_fields: int) -> bool:
 
 def _print_state(state: LatentState, description: Description) -> None:
     """How much was observed, and how well that determines the states."""
-    rows: list[list[Any]] = [
-        ["observed values per sequence", span(state.num_values.tolist())],
-        ["latent directions", state.flat.shape[1]],
-    ]
-    if state.determined is not None and state.prior_share is not None:
-        determined = [round(value) for value in state.determined.tolist()]
-        rows.append(["of these determined by the values", span(determined)])
-        share = span([f"{value:.2%}" for value in state.prior_share.tolist()])
-        rows.append(["variance left open", share])
+    rows = state.rows()
     assert state.observability is not None
     joint = state.observability.shape[1] < len(description.channels)
     names = ["all channels"] if joint else [channel.name for channel in description.channels]

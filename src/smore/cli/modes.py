@@ -8,15 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from smore.analysis import DynamicModes, dynamic_modes, mode_fields
+from smore.cli.options import ChannelOption
 from smore.cli.output import Json, console, print_json, print_table
 from smore.cli.points import points_of
 from smore.data import save_dataset
 from smore.errors import DataError
 from smore.model import SMORE
-from smore.plotting import overview_figure, require_figure_format, save_figure, spectrum_figure
+from smore.plotting import chosen_channels, require_figure_format, save_figure
 
-# Fields over more coordinates than this are not drawn.
-DRAWN_DIM = 3
 RATES = ("frequency", "growth_rate", "efolding_time", "damping_ratio")
 
 
@@ -36,26 +35,23 @@ def modes(
     figure: Annotated[
         Path | None, typer.Option(help="Draw the spectrum and the strongest modes here.")
     ] = None,
+    channel: ChannelOption = None,
     as_json: Json = False,
 ) -> None:
     """List periods, growth rates and amplitudes of the modes that the dynamics consist of."""
     require_figure_format(figure)
-    surrogate = SMORE.load(model_file).surrogate_
-    space = surrogate.description.space
+    model = SMORE.load(model_file)
+    surrogate = model.surrogate_
+    chosen_channels(surrogate.description, channel)  # refuse unknown ones
     found = dynamic_modes(surrogate)
-    mesh = surrogate.mesh if points is None else points_of(points, space)
-    fields = None
-    if mesh is not None and (output is not None or figure is not None):
-        fields = mode_fields(surrogate, found, mesh, count)
+    where = None if points is None else points_of(points, surrogate.description.space)
     if output is not None:
-        if fields is None:
+        mesh = where or surrogate.mesh
+        if mesh is None:
             raise DataError("this model was trained on several meshes: say where with --points")
-        save_dataset(fields, output)
+        save_dataset(mode_fields(surrogate, found, mesh, count), output)
     if figure is not None:
-        if fields is None or mesh is None or mesh.dim > DRAWN_DIM:
-            save_figure(spectrum_figure(found), figure)
-        else:
-            save_figure(overview_figure(found, fields, mesh, space), figure)
+        save_figure(model.plot.modes(points=where, channel=channel), figure)
     rows = _rows(found, count)
     if as_json:
         told = {"about": found.about, "time_units": found.time_units, "condition": found.condition}

@@ -11,3 +11,7 @@ GeometryOption = Annotated[
     Geometry | None,
     typer.Option(help="Coordinates: box (plain) or sphere; default: told by the file."),
 ]
+ChannelOption = Annotated[
+    list[str] | None,
+    typer.Option("--channel", help="Draw this channel, may be repeated; default: all."),
+]

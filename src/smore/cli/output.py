@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from smore.evaluation import Evaluation
+from smore.runtime import show
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -51,42 +52,10 @@ def print_table(
     console.print(table, highlight=True)
 
 
-def show(value: Any) -> str:
-    """A number to three digits, a dash for nothing."""
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
-
-
-def span(values: Sequence[Any]) -> Any:
-    """The value all have in common, or "lowest to highest"."""
-    low, high = min(values), max(values)
-    return low if low == high else f"{low} to {high}"
-
-
-def told_instant(value: Any) -> str:
-    """A time on one line, without the zeros of a full hour."""
-    text = f"{value:.12g}" if isinstance(value, float) else str(value).replace(" ", "T")
-    return text.removesuffix(".000000").removesuffix("T00:00:00")
-
-
 def print_evaluation(evaluation: Evaluation) -> None:
     """Errors beside those of persistence and climatology, then the verdict."""
     e = evaluation
-    rows = [["model", e.in_horizon_mse, e.extrapolation_mse, e.full_mse, e.full_nmse]]
-    for reference in ("persistence", "climatology", "decoder"):
-        told = "decoder alone" if reference == "decoder" else reference
-        columns = ("in_horizon_mse", "extrapolation_mse", "mse", "nmse")
-        rows.append([told, *(getattr(e, f"{reference}_{column}") for column in columns)])
-    print_table(
-        f"Forecasts of {e.num_sequences} sequences from their first snapshot",
-        ["mean squared error", "in-horizon", "extrapolation", "full window", "per variance"],
-        rows,
-    )
+    print_table(*e.table())
     relative = ", ".join(f"{name} {value:.2%}" for name, value in e.relative_l2.items())
     console.print(f"error norm over field norm: {relative}")
     style = "green" if e.beats_references else "bold red"

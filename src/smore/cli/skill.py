@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from smore.cli.output import console, print_table, show
+from smore.cli.output import console, print_table
 from smore.evaluation import LEVELS, NAMES, LeadScores, Skill
+from smore.runtime import show
 
 # Leads that fit beside each other on a terminal.
 SHOWN_LEADS = 4

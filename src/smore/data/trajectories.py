@@ -17,6 +17,7 @@ from smore.data.mesh import Mesh, shared_meshes
 from smore.data.sequence import Arrays, Sequence, per_sequence
 from smore.data.space import Channel, Clock, Geometry, Space
 from smore.errors import DataError
+from smore.runtime import html_table, span, told_instant
 
 if TYPE_CHECKING:
     from smore.data.reading.record import Reading
@@ -227,6 +228,26 @@ class Trajectories:
             f"<Trajectories: {len(self)} sequences of {_span(lengths)} snapshots of {names} "
             f"at {_span(points)} points ({', '.join(self.space.names)})>"
         )
+
+    def _repr_html_(self) -> str:
+        ends = [times for sequence in self for times in (sequence.times[0], sequence.times[-1])]
+        first, last = map(told_instant, self.clock.to_values(np.array([min(ends), max(ends)])))
+        units = self.clock.units if self.clock.kind == "number" else ""  # others tell theirs
+        reach = np.concatenate([mesh.reach for mesh in self.meshes])
+        rows: list[tuple[str, Any]] = [
+            ("sequences", len(self)),
+            ("snapshots", span([sequence.num_snapshots for sequence in self])),
+            ("times", f"{first} to {last} {units}".rstrip()),
+            ("points", span([sequence.mesh.num_points for sequence in self])),
+        ]
+        for name, unit, low, high in zip(
+            self.space.names, self.space.units, reach.min(axis=0), reach.max(axis=0), strict=True
+        ):
+            rows.append((f"coordinate {name}", f"{low:.6g} to {high:.6g} {unit}".rstrip()))
+        for channel in self.channels:
+            told = [text for text in (channel.units, channel.long_name) if text]
+            rows.append((f"channel {channel.name}", ", ".join(told)))
+        return html_table("Trajectories", rows)
 
     @property
     def num_channels(self) -> int:

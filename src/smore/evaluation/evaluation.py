@@ -17,6 +17,7 @@ from smore.evaluation._words import steps_in_words
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import score
 from smore.inference import least_squares, normal_equations
+from smore.runtime import html_table
 
 # With as many values per latent, least squares hides a tenth of noise at most.
 ENOUGH_VALUES = 10
@@ -115,6 +116,27 @@ class Evaluation:
             if error is not None and kept is not None
         }
         return [step for step, worse in known.items() if worse], list(known)
+
+    def table(self) -> tuple[str, list[str], list[list[Any]]]:
+        """Errors beside those of references: a title, columns and rows."""
+        windows = ("in_horizon_mse", "extrapolation_mse", "mse", "nmse")
+        rows: list[list[Any]] = [
+            ["model", self.in_horizon_mse, self.extrapolation_mse, self.full_mse, self.full_nmse]
+        ]
+        for reference in ("persistence", "climatology", "decoder"):
+            told = "decoder alone" if reference == "decoder" else reference
+            rows.append([told, *(getattr(self, f"{reference}_{window}") for window in windows)])
+        return (
+            f"Forecasts of {self.num_sequences} sequences from their first snapshot",
+            ["mean squared error", "in-horizon", "extrapolation", "full window", "per variance"],
+            rows,
+        )
+
+    def _repr_html_(self) -> str:
+        title, columns, rows = self.table()
+        limit = self.limit()
+        notes = [self.verdict(), *([] if limit is None else [limit])]
+        return html_table(title, rows, columns, notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from smore.runtime import html_table, span
+
 # The answer rests on the prior when more of the prior's variance than this is still there.
 RESTS_ON_PRIOR = 0.1
 
@@ -84,6 +86,22 @@ class LatentState:
         if self.prior_share is None:
             return self.num_values < self.flat.shape[1]
         return self.prior_share > RESTS_ON_PRIOR
+
+    def rows(self) -> list[list[Any]]:
+        """How much was observed, and how well that determines the states, for a table."""
+        rows: list[list[Any]] = [
+            ["observed values per sequence", span(self.num_values.tolist())],
+            ["latent directions", self.flat.shape[1]],
+        ]
+        if self.determined is not None and self.prior_share is not None:
+            determined = [round(value) for value in self.determined.tolist()]
+            rows.append(["of these determined by the values", span(determined)])
+            share = span([f"{value:.2%}" for value in self.prior_share.tolist()])
+            rows.append(["variance left open", share])
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table(f"{len(self)} states", self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """How much was observed and how well that determines the states, as plain values."""

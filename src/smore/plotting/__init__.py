@@ -1,27 +1,27 @@
 """Pictures of fields and forecasts."""
 
-from smore.plotting.analysis import analysis_figure
 from smore.plotting.certificate import certificate_figure
-from smore.plotting.fields import directions, draw_field, require_drawable, with_units
+from smore.plotting.colours import error_colours, field_colours
+from smore.plotting.fields import draw_field
+from smore.plotting.ground import Ground, directions, require_drawable, with_units
 from smore.plotting.modes import overview_figure, spectrum_figure
-from smore.plotting.panels import (
-    Row,
-    forecast_figure,
-    panel_snapshots,
-    require_figure_format,
-    save_figure,
-    snapshot_panels,
-)
+from smore.plotting.panels import snapshot_panels
+from smore.plotting.plots import Plots
+from smore.plotting.saving import is_film, require_figure_format, save_figure
 from smore.plotting.sensors import sensor_figure
-from smore.plotting.uncertainty import uncertainty_figure
+from smore.plotting.story import Row, chosen_channels, panel_snapshots
 
 __all__ = [
+    "Ground",
+    "Plots",
     "Row",
-    "analysis_figure",
     "certificate_figure",
+    "chosen_channels",
     "directions",
     "draw_field",
-    "forecast_figure",
+    "error_colours",
+    "field_colours",
+    "is_film",
     "overview_figure",
     "panel_snapshots",
     "require_drawable",
@@ -30,6 +30,5 @@ __all__ = [
     "sensor_figure",
     "snapshot_panels",
     "spectrum_figure",
-    "uncertainty_figure",
     "with_units",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from smore.data import Geometry, Mesh, Tessellation, alpha_cells, outline_of, simplices_of
 
 FloatArray = NDArray[np.float64]
+
+# Longitudes and latitudes -> places on a map.
+Projection = Callable[[FloatArray, FloatArray], FloatArray]
 
 _shapes: WeakKeyDictionary[Mesh, Tessellation | None] = WeakKeyDictionary()
 
@@ -34,7 +38,7 @@ def draw_cells(
     values: NDArray[np.floating],
     columns: tuple[int, int],
     *,
-    on_sphere: bool,
+    projected: Projection | None,
     style: dict[str, Any],
 ) -> Artist:
     """Draw values at the nodes, shaded between them, or of the cells, each in its colour.
@@ -44,18 +48,18 @@ def draw_cells(
         cells: plane ones; those of a surface in space as they are seen along the third axis.
         values: (points,); cells with NaN are left out.
         columns: of the coordinates drawn to the right and upwards.
-        on_sphere: whether the first of these is a longitude, which has a date line.
+        projected: of longitudes, which have a date line, and latitudes; None elsewhere.
         style: colours and limits.
     """
     places = cells.nodes[:, list(columns)]
     if cells.on_cells:
         polygons, owners = _outlines(cells, places)
-        return _draw_polygons(axes, polygons, values[owners], on_sphere, style)
+        return _draw_polygons(axes, polygons, values[owners], projected, style)
     triangles, _ = simplices_of(cells)
     triangles = triangles[np.isfinite(values[triangles]).all(axis=1)]
-    if on_sphere:
+    if projected is not None:
         corners = list(places[triangles])
-        return _draw_polygons(axes, corners, values[triangles].mean(axis=1), True, style)
+        return _draw_polygons(axes, corners, values[triangles].mean(axis=1), projected, style)
     return draw_triangles(axes, places, triangles, np.nan_to_num(values), style)
 
 
@@ -86,14 +90,15 @@ def _draw_polygons(
     axes: Axes,
     polygons: list[FloatArray],
     values: NDArray[np.floating],
-    on_sphere: bool,
+    projected: Projection | None,
     style: dict[str, Any],
 ) -> Artist:
     known = np.isfinite(values)
     shown = [each for each, here in zip(polygons, known, strict=True) if here]
     colours = values[known]
-    if on_sphere:
+    if projected is not None:
         shown, colours = _beside_the_date_line(shown, colours)
+        shown = [projected(*polygon.T) for polygon in shown]
     limits = {"cmap": style["cmap"], "clim": (style["vmin"], style["vmax"])}
     # Edges in the colour of the cell: without them the background shines through the seams.
     drawn = PolyCollection(shown, array=colours, edgecolors="face", linewidths=0.2, **limits)

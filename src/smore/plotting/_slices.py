@@ -38,7 +38,7 @@ def draw_slice(
     elif cells is not None and cells.dim == 3:
         drawn = _cut(axes, cells, values, (axis, right, up), height, style)
     elif cells is not None:
-        return draw_cells(axes, cells, values, (right, up), on_sphere=False, style=style)
+        return draw_cells(axes, cells, values, (right, up), projected=None, style=style)
     else:
         near = np.abs(mesh.coords[:, axis] - height) <= THICKNESS * (ends[1] - ends[0])
         near &= np.isfinite(values)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from smore.analysis import ForecastBound
-from smore.stability import HEADLINES, Certificate
+from smore.analysis import ForecastBound, linearisation
+from smore.dynamics import QuadraticDynamics, departures
+from smore.plotting._sheet import sheet
+from smore.stability import HEADLINES, SHOWN_STEPS, Certificate
+from smore.surrogate import Surrogate, iterate
 
 Array = NDArray[np.float64]
 
@@ -16,6 +20,7 @@ Array = NDArray[np.float64]
 SMALLEST_SHOWN = 1e-6
 # Rollouts that diverge are shown up to this many times where they started.
 LARGEST_SHOWN = 1e6
+SHOWN_STATES = 30
 
 
 def certificate_figure(
@@ -33,7 +38,7 @@ def certificate_figure(
         forecast: bound and measured error of forecasts.
     """
     num_panels = 2 if forecast is None else 3
-    figure = Figure(figsize=(4.6 * num_panels, 3.8), layout="constrained")
+    figure = sheet(4.6 * num_panels, 3.8)
     verdict = HEADLINES[certificate.claims.verdict].lower()
     figure.suptitle(f"Stability of the latent dynamics: {verdict}", fontsize=11)
     panels = figure.subplots(1, num_panels)
@@ -42,6 +47,25 @@ def certificate_figure(
     if forecast is not None:
         _draw_forecast(panels[2], forecast)
     return figure
+
+
+def linear_part(surrogate: Surrogate) -> Array:
+    """W, or the derivative at the mean state of dynamics that have no linear part."""
+    dynamics = surrogate.dynamics
+    if isinstance(dynamics, QuadraticDynamics):
+        return dynamics.linear.detach().numpy()
+    return linearisation(surrogate)[0]
+
+
+def rollouts(surrogate: Surrogate, num_steps: int = SHOWN_STEPS) -> Array:
+    """Rollouts from states drawn from the prior of the training latents."""
+    prior = surrogate.prior
+    random = np.random.default_rng(0)
+    draws = random.normal(size=(SHOWN_STATES, len(prior.mean)))
+    states = prior.mean.numpy() + draws @ prior.factor.numpy().T
+    now = torch.zeros(SHOWN_STATES, dtype=torch.float64)
+    moving = departures(surrogate.dynamics, torch.as_tensor(states), now)
+    return iterate(surrogate, moving.numpy(), num_steps)
 
 
 def _draw_spectra(axes: Axes, linear: Array, time_unit: str) -> None:
@@ -53,7 +77,7 @@ def _draw_spectra(axes: Axes, linear: Array, time_unit: str) -> None:
     axes.plot(symmetric, np.zeros_like(symmetric), "|", ms=9, color="tab:orange", label="$W_s$")
     axes.set_xlabel(f"growth rate (per {time_unit})")
     axes.set_ylabel(f"angular frequency (per {time_unit})")
-    axes.legend(frameon=False)
+    _legend(axes)
 
 
 def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
@@ -77,7 +101,7 @@ def _draw_bound(axes: Axes, certificate: Certificate, path: Array) -> None:
     axes.set_xlim(0, len(steps) - 1)
     axes.set_xlabel("steps")
     axes.set_ylabel("V, distance from the centre")
-    axes.legend(frameon=False)
+    _legend(axes)
 
 
 def _draw_forecast(axes: Axes, forecast: ForecastBound) -> None:
@@ -89,7 +113,12 @@ def _draw_forecast(axes: Axes, forecast: ForecastBound) -> None:
     axes.set_yscale("log")
     axes.set_xlabel("steps")
     axes.set_ylabel("L2 error of the field")
-    axes.legend(frameon=False)
+    _legend(axes)
+
+
+def _legend(axes: Axes) -> None:
+    """Above the axes: curves that nobody can foresee are everywhere inside."""
+    axes.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 1.0))
 
 
 def _within(bound: Array, largest: float) -> Array:

@@ -1,28 +1,30 @@
-"""The learned dynamics in pictures: where their rates lie and what their modes look like."""
+"""Where the rates of the learned dynamics lie, and beside that what their modes look like."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from smore.analysis import DynamicModes
-from smore.data import Mesh, Space
-from smore.plotting.fields import directions, draw_field, height_ratio, with_units
+from smore.data import Channel
+from smore.plotting._mode_fields import draw_modes, modes_size
+from smore.plotting._sheet import sheet
+from smore.plotting.ground import Ground
 
 NUM_LABELS = 8
-NUM_PANELS = 4
 # Modes weaker than this share of the strongest do not decide what the spectrum shows.
 VISIBLE = 0.01
 # Labels closer than this share of the axes would be written over each other.
 CLOSE = np.array([0.15, 0.05])
 LARGEST_MARKER = 220.0
 SPECTRUM_SIZE = (4.6, 4.0)
-PANEL_WIDTH = 2.1
 
 
 def spectrum_figure(modes: DynamicModes) -> Figure:
@@ -30,21 +32,40 @@ def spectrum_figure(modes: DynamicModes) -> Figure:
 
     The area of a dot is the mode's amplitude; the strongest are numbered.
     """
-    figure = Figure(figsize=SPECTRUM_SIZE, layout="constrained")
+    figure = sheet(*SPECTRUM_SIZE)
     _draw_spectrum(figure.subplots(), modes)
     return figure
 
 
-def overview_figure(modes: DynamicModes, fields: xr.Dataset, mesh: Mesh, space: Space) -> Figure:
-    """The spectrum and, beside it, the fields of the strongest modes."""
-    width, height = _panels_size(fields, mesh, space)
-    figure = Figure(
-        figsize=(SPECTRUM_SIZE[0] + width, max(height, SPECTRUM_SIZE[1])), layout="constrained"
-    )
-    parts = figure.subfigures(1, 2, squeeze=False, width_ratios=[SPECTRUM_SIZE[0], width])
-    _draw_spectrum(parts[0, 0].subplots(), modes)
-    _draw_modes(parts[0, 1], fields, mesh, space)
+def overview_figure(
+    modes: DynamicModes, fields: xr.Dataset, ground: Ground, channels: Sequence[Channel]
+) -> Figure:
+    """The spectrum and, beside it, the fields of the strongest modes, channel by channel.
+
+    Args:
+        modes: of the dynamics.
+        fields: as `mode_fields` returned them.
+        ground: where.
+        channels: to draw.
+    """
+    width, height = modes_size(fields, ground)
+    spectrum_width, spectrum_height = SPECTRUM_SIZE
+    size = (spectrum_width + width, max(height * len(channels) + 0.3, spectrum_height))
+    figure = sheet(*size)
+    parts: Any = figure.subfigures(1, 2, width_ratios=[spectrum_width, width])
+    left, right = parts
+    _draw_spectrum(_upper_part(left, spectrum_height / size[1]), modes)
+    right.suptitle("The strongest modes, in a typical state", fontsize=10)
+    blocks: Any = right.subfigures(len(channels), 1, squeeze=False)[:, 0]
+    for block, channel in zip(blocks, channels, strict=True):
+        draw_modes(block, fields[channel.name], ground)
     return figure
+
+
+def _upper_part(figure: Any, share: float) -> Axes:
+    """Axes in the upper share of a figure: beside many channels a spectrum stays in shape."""
+    heights = [share, 1 - share] if share < 1 else [1.0]
+    return figure.add_subplot(figure.add_gridspec(len(heights), 1, height_ratios=heights)[0])
 
 
 def _draw_spectrum(axes: Axes, modes: DynamicModes) -> None:
@@ -108,64 +129,3 @@ def _labels(
 
 def _inside(values: NDArray[np.floating], limits: tuple[float, float]) -> NDArray[np.bool_]:
     return (values >= limits[0]) & (values <= limits[1])
-
-
-def _panels_size(fields: xr.Dataset, mesh: Mesh, space: Space) -> tuple[float, float]:
-    ratio = height_ratio(mesh, space, of_line=0.7)
-    columns = min(NUM_PANELS, fields.sizes["mode"])
-    return PANEL_WIDTH * columns + 0.8, 2 * PANEL_WIDTH * ratio + 1.6
-
-
-def _draw_modes(figure: Figure | SubFigure, fields: xr.Dataset, mesh: Mesh, space: Space) -> None:
-    channel = fields[fields.attrs["channel_names"][0]]
-    columns = min(NUM_PANELS, fields.sizes["mode"])
-    values = channel.values[:, :columns].reshape(2, columns, mesh.num_points)
-    units = channel.attrs.get("units", "")
-    figure.suptitle(f"{channel.name}: the strongest modes, in a typical state", fontsize=10)
-    grid = figure.subplots(2, columns, squeeze=False)
-    for column in range(columns):
-        pair = values[:, column]
-        largest = 1.05 * max(float(np.nanmax(np.abs(pair))), 1e-30)
-        drawn = None
-        for axes, field in zip(grid[:, column], pair, strict=True):
-            if axes is grid[1, column] and not np.nan_to_num(field).any():  # the mode is real
-                axes.set_axis_off()
-                continue
-            drawn = draw_field(
-                axes, mesh, field, space, limits=(-largest, largest), colours="RdBu_r"
-            )
-        grid[0, column].set_title(_title(channel, column), fontsize=9)
-        if isinstance(drawn, ScalarMappable):
-            bar = figure.colorbar(
-                drawn, ax=grid[:, column].tolist(), location="bottom", shrink=0.9, pad=0.02
-            )
-            bar.set_label("" if units == "1" else units, fontsize=8)
-            bar.ax.tick_params(labelsize=7)
-            bar.locator = MaxNLocator(3, symmetric=True)
-            bar.update_ticks()
-    _label_panels(grid, mesh, space, with_units(str(channel.name), units))
-
-
-def _label_panels(grid: NDArray, mesh: Mesh, space: Space, quantity: str) -> None:
-    """Which part each row shows, and what the axes measure."""
-    shown = directions(space, mesh)
-    told = [with_units(space.names[column], space.units[column]) for column in shown]
-    up = quantity if mesh.dim == 1 else told[1]
-    for row, part in zip(grid, ("real part", "imaginary part"), strict=True):
-        row[0].set_ylabel(f"{part}\n{up}", fontsize=8)
-    for column in grid.T:
-        lowest = column[1] if column[1].axison else column[0]
-        lowest.set_xlabel(told[0], fontsize=8)
-    if mesh.dim == 1:
-        for axes in grid.flat:
-            axes.tick_params(labelsize=7)
-
-
-def _title(channel: xr.DataArray, column: int) -> str:
-    """Number, period and growth rate of a mode."""
-    mode = channel.isel(mode=column)
-    period = float(mode["period"])
-    time = mode["period"].attrs.get("units", "")
-    rate = mode["growth_rate"].attrs.get("units", "")
-    cycle = f"period {period:.3g} {time}" if np.isfinite(period) else "no oscillation"
-    return f"mode {column + 1}\n{cycle.strip()}\ngrowth {float(mode['growth_rate']):.2g} {rate}"

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from smore.analysis import SensorPlan, field_deviation
-from smore.data import Mesh, Space
-from smore.plotting.fields import (
-    directions,
-    draw_field,
-    height_ratio,
-    require_drawable,
-    with_units,
-)
+from smore.data import Channel, Mesh
+from smore.plotting._sheet import sheet
+from smore.plotting.colours import error_colours
+from smore.plotting.fields import draw_on
+from smore.plotting.ground import SMALL, Ground, with_units
+from smore.plotting.panels import add_bar
 from smore.surrogate import Surrogate
 
 FloatArray = NDArray[np.float64]
 
 PANEL_WIDTH = 3.4
-LINE_SIZE = (6.0, 3.4)
+LINE_SIZE = (6.0, 3.2)
 
 
 class _Shown(NamedTuple):
@@ -35,78 +33,77 @@ class _Shown(NamedTuple):
     sensors: FloatArray
 
 
-def sensor_figure(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh) -> Figure:
+def sensor_figure(
+    surrogate: Surrogate, plan: SensorPlan, mesh: Mesh, channels: Sequence[Channel]
+) -> Figure:
     """Posterior standard deviation on `mesh` from the plan's sensors and from random ones.
 
-    Of the field of the first channel that they measure, where it was ever seen; both on one scale.
+    A row for each of some channels, where it was ever seen; both on one scale.
     """
-    description = surrogate.description
-    require_drawable(description.space)
-    channel = next(each for each in description.channels if each.name == plan.channels[0])
-    units = "" if channel.units == "1" else channel.units
-    label = with_units(f"standard deviation of {channel.name}", units)
+    ground = Ground.of(mesh, surrogate.description)
+    if ground.is_line:
+        size = LINE_SIZE[0], LINE_SIZE[1] * len(channels)
+        draw, columns = _draw_curves, 1
+    else:
+        height = PANEL_WIDTH * ground.shape(of_line=1.0) + 0.5
+        size = 2 * PANEL_WIDTH + 1.4, height * len(channels) + 0.4
+        draw, columns = _draw_maps, 2
+    figure = sheet(*size)
+    grid = figure.subplots(len(channels), columns, squeeze=False)
+    for axes, channel in zip(grid, channels, strict=True):
+        draw(figure, axes, ground, _kinds(surrogate, plan, mesh, channel), channel)
+    for axes in grid[-1]:
+        ground.label_right(axes)
+    return figure
+
+
+def _kinds(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh, channel: Channel) -> list[_Shown]:
+    """Placed and random sensors; NaN where the channel was never seen."""
     count = len(plan.coords)
     kinds = {f"{count} placed sensors": plan.coords, f"{count} random sensors": plan.random_coords}
-    sensors = [_near(mesh, coords, description.space) for coords in kinds.values()]
-    deviations = [
-        field_deviation(surrogate, coords, plan.variance, channel.name, mesh.coords)
-        for coords in kinds.values()
-    ]
     seen = surrogate.seen_on(mesh)
-    if seen is not None:
-        number = description.channels.index(channel)
-        deviations = [np.where(seen[number], each, np.nan) for each in deviations]
-    titles = [
-        f"{kind}\nrms {np.sqrt(np.nanmean(deviation**2)):.3g} {units}".rstrip()
-        for kind, deviation in zip(kinds, deviations, strict=True)
-    ]
-    draw = _lines if mesh.dim == 1 else _maps
-    shown = list(map(_Shown, titles, deviations, sensors))
-    return draw(mesh, description.space, shown, label)
+    number = surrogate.description.channels.index(channel)
+    units = "" if channel.units == "1" else channel.units
+    shown = []
+    for kind, coords in kinds.items():
+        deviation = field_deviation(surrogate, coords, plan.variance, channel.name, mesh.coords)
+        if seen is not None:
+            deviation = np.where(seen[number], deviation, np.nan)
+        rms = f"rms {np.sqrt(np.nanmean(deviation**2)):.3g} {units}".rstrip()
+        shown.append(_Shown(f"{kind}\n{rms}", deviation, coords))
+    return shown
 
 
-def _near(mesh: Mesh, sensors: FloatArray, space: Space) -> FloatArray:
-    """The same places, on a sphere with longitudes as the mesh tells them."""
-    if space.geometry != "sphere":
-        return sensors
-    middle = (mesh.coords[:, 1].min() + mesh.coords[:, 1].max()) / 2
-    longitudes = middle + (sensors[:, 1] - middle + 180.0) % 360.0 - 180.0
-    return np.column_stack([sensors[:, 0], longitudes])
-
-
-def _lines(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
-    figure = Figure(figsize=LINE_SIZE, layout="constrained")
-    axes = figure.subplots()
-    order = np.argsort(mesh.coords[:, 0])
-    along = mesh.coords[order, 0]
-    for title, deviation, places in shown:
+def _draw_curves(
+    figure: Figure, row: NDArray, ground: Ground, shown: list[_Shown], channel: Channel
+) -> None:
+    axes: Axes = row[0]
+    ground.prepare_line(axes)
+    order = np.argsort(ground.along)
+    along = ground.along[order]
+    for title, deviation, sensors in shown:
         (line,) = axes.plot(along, deviation[order], linewidth=1, label=title.replace("\n", ": "))
-        at_sensors = np.interp(places[:, 0], along, deviation[order])
-        axes.plot(places[:, 0], at_sensors, "o", color=line.get_color(), markersize=4)
+        places = sensors[:, ground.columns[0]]
+        at_sensors = np.interp(places, along, deviation[order])
+        axes.plot(places, at_sensors, "o", color=line.get_color(), markersize=4)
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel(with_units(space.names[0], space.units[0]))
-    axes.set_ylabel(label)
-    axes.legend(frameon=False, fontsize=8)
-    return figure
+    axes.set_ylabel(f"standard deviation of\n{_quantity(channel)}", fontsize=SMALL)
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
 
-def _maps(mesh: Mesh, space: Space, shown: list[_Shown], label: str) -> Figure:
-    across, up = directions(space, mesh)
-    height = PANEL_WIDTH * height_ratio(mesh, space, of_line=1.0)
-    figure = Figure(figsize=(2 * PANEL_WIDTH + 1.0, height + 0.9), layout="constrained")
-    told = list(map(with_units, space.names, space.units))
-    panels: list[Axes] = list(figure.subplots(1, 2))
-    largest = max(float(np.nanmax([each.deviation for each in shown])), 1e-30)
-    drawn = None
-    for axes, (title, deviation, places) in zip(panels, shown, strict=True):
-        drawn = draw_field(axes, mesh, deviation, space, limits=(0.0, largest), colours="magma")
-        axes.scatter(
-            places[:, across], places[:, up], s=14, c="white", edgecolors="black", linewidths=0.6
-        )
+def _draw_maps(
+    figure: Figure, row: NDArray, ground: Ground, shown: list[_Shown], channel: Channel
+) -> None:
+    colours = error_colours(np.stack([each.deviation for each in shown]))
+    drawn: Any = None
+    for axes, (title, deviation, sensors) in zip(row, shown, strict=True):
+        drawn = draw_on(axes, ground, deviation, colours)
+        places = ground.places(sensors)
+        axes.scatter(*places.T, s=14, c="white", edgecolors="black", linewidths=0.6, zorder=3)
         axes.set_title(title, fontsize=9)
-        axes.set_xlabel(told[across], fontsize=8)
-    panels[0].set_ylabel(told[up], fontsize=8)
-    if isinstance(drawn, ScalarMappable):
-        bar = figure.colorbar(drawn, ax=panels, shrink=0.85, pad=0.01)
-        bar.set_label(label, fontsize=8)
-    return figure
+    ground.label_up(row[0])
+    add_bar(figure, row[-1], drawn, f"standard deviation of\n{_quantity(channel)}")
+
+
+def _quantity(channel: Channel) -> str:
+    return with_units(channel.name, channel.units)

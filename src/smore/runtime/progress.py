@@ -1,4 +1,4 @@
-"""Progress of long jobs: a live line on a terminal, now and then a plain one elsewhere.
+"""Progress of long jobs: a live line on a terminal or in a notebook, else a plain one now and then.
 
 A job of many steps shows a `ProgressLine`. Where a single step is a long pass over the points of
 the data, the line also tells how far the pass is; `shown_passes` gives a line to every long pass.
@@ -19,9 +19,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import TimeRemainingColumn as Remaining
 
+from smore.runtime._notebook import notebook_line
+
 PLAIN_LINE_EVERY = 10.0  # seconds, where there is no terminal to redraw
 LONG_PASS = 2.0  # seconds; shorter ones are not worth a word
 TELL_EVERY = 0.5  # seconds
+NOTEBOOK_EVERY = 0.2  # seconds
+BAR_WIDTH = 24
 
 # Told how many points of a pass are done, out of how many, after how many seconds.
 Listener = Callable[[int, int, float], None]
@@ -88,7 +92,7 @@ def pace(count: int, seconds: float, what: str = "points") -> str:
 
 
 class ProgressLine:
-    """A counted job with a status text, shown on standard error.
+    """A counted job with a status text, shown on standard error or below the cell of a notebook.
 
     >>> with ProgressLine("training", 1000) as line:  # doctest: +SKIP
     ...     line.update(17, "loss 3.1e-2")
@@ -101,6 +105,7 @@ class ProgressLine:
         self.console = Console(file=sys.stderr, highlight=False)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
+        self._rewrite: Callable[[str], None] | None = None
 
     def __enter__(self) -> Self:
         self._token: Token[Listener | None] = _listener.set(self.tell_pass if self.shown else None)
@@ -113,7 +118,7 @@ class ProgressLine:
         if self.shown and self.console.is_terminal:
             self._bar = Progress(
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
+                BarColumn(bar_width=BAR_WIDTH),
                 TextColumn("{task.completed}/{task.total}"),
                 TimeElapsedColumn(),
                 TextColumn("eta"),
@@ -123,6 +128,8 @@ class ProgressLine:
             )
             self._bar.start()
             self._task = self._bar.add_task(self.title, total=self.total, status="")
+        elif self.shown:
+            self._rewrite = notebook_line()
         return self
 
     @property
@@ -149,11 +156,17 @@ class ProgressLine:
             self._bar.update(self._task, completed=self._done, status=status)
             return
         now, done = time.monotonic(), self._done
-        if self.shown and (now - self._spoken > PLAIN_LINE_EVERY or done == self.total):
-            self._spoken = now
-            eta = self.seconds * (self.total - done) / max(done, 1)
-            told = f"{self.seconds:.0f} s, eta {eta:.0f} s  {status}"
-            self.console.print(f"{self.title} {done}/{self.total}  {told}", soft_wrap=True)
+        every = PLAIN_LINE_EVERY if self._rewrite is None else NOTEBOOK_EVERY
+        if not self.shown or (now - self._spoken <= every and done != self.total):
+            return
+        self._spoken = now
+        eta = self.seconds * (self.total - done) / max(done, 1)
+        told = f"{done}/{self.total}  {self.seconds:.0f} s, eta {eta:.0f} s  {status}"
+        if self._rewrite is None:
+            self.console.print(f"{self.title} {told}", soft_wrap=True)
+        else:
+            full = round(BAR_WIDTH * done / max(self.total, 1))
+            self._rewrite(f"{self.title} {'█' * full}{'░' * (BAR_WIDTH - full)} {told}")
 
     def end(self) -> None:
         """Stop showing."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
-from smore.runtime import StoredTuple
+from smore.runtime import StoredTuple, html_table
 
 Verdict = Literal["certified", "bounded", "refused"]
 HEADLINES: dict[Verdict, str] = {
@@ -196,6 +196,15 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the matrices."""
         return self.claims.model_dump(mode="json")
+
+    def _repr_html_(self) -> str:
+        claims = self.claims
+        rows = [["system", claims.dynamics], ["measured by", claims.metric]]
+        rows += [["map", claims.integrator], ["times in units of", claims.time_unit]]
+        for condition in claims.conditions:
+            rows.append([condition.name, condition.detail, "yes" if condition.holds else "NO"])
+        notes = [f"try: {claims.remedy}"] if claims.remedy else []
+        return html_table(f"{HEADLINES[claims.verdict]}: {claims.reason}", rows, notes=notes)
 
     def text(self) -> str:
         """One screen: verdict first, then the numbers."""

@@ -15,6 +15,7 @@ from smore.surrogate.inferring import Noise, infer, inferred, noise_of
 from smore.surrogate.networks import build_decoder, build_dynamics, build_network, count_parameters
 from smore.surrogate.pod_dmd import PodDmd, affine_step
 from smore.surrogate.references import MONTHS, References, months_of
+from smore.surrogate.summary import left_out_in_words, summary_rows
 from smore.surrogate.surrogate import LEAST_NOISE, Surrogate
 
 __all__ = [
@@ -46,7 +47,9 @@ __all__ = [
     "inferred",
     "instants_of",
     "iterate",
+    "left_out_in_words",
     "mesh_of",
     "months_of",
     "noise_of",
+    "summary_rows",
 ]

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from smore.cli.output import Json, console, print_json, print_table, show
+from smore.cli.output import Json, console, print_json, print_table
 from smore.errors import SettingsError
 from smore.inference import FitMethod
 from smore.inputs import as_trajectories
 from smore.model import SMORE
 from smore.plotting import require_figure_format, save_figure
-from smore.runtime import ProgressLine
+from smore.runtime import ProgressLine, show
 from smore_paper.claims import SPARSE_CLAIMS, SPARSE_OBSERVABILITY
 from smore_paper.cli.generate import load_benchmark
 from smore_paper.tables.sparse.draw import sparse_figure
