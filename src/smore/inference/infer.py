@@ -17,6 +17,11 @@ from smore.inference.prior import LatentPrior
 
 FitMethod = Literal["posterior", "least-squares", "adam"]
 FIT_METHODS: tuple[str, ...] = get_args(FitMethod)
+# States may be unlike those that a prior was learned from, in directions that hardly varied there
+# by many deviations. Data that say so are likelier under a prior that is so many times wider. Only
+# where values are so many times as many as latents: fewer might be those of a broken sensor.
+ENOUGH_VALUES = 1.5
+WIDER = (1.0, 10.0, 100.0, 1e3, 1e4)
 
 
 def infer_states(
@@ -37,7 +42,8 @@ def infer_states(
         times: (snapshots,) their times.
         method: "posterior" (needs `priors` and `noise`), "least-squares", or "adam" (the paper,
             `num_steps` steps at `rate`, of which the best or the last iterate counts).
-        priors: of several, each snapshot gets the one under which its data are most likely.
+        priors: of several, each snapshot gets the one under which its data are most likely; where
+            they are many, wider ones are tried too.
         noise: (channels,) variance of observed values about the decoder, normalised units.
     """
     if method not in FIT_METHODS:
@@ -78,6 +84,8 @@ def _likeliest(
     equations: NormalEquations, priors: Sequence[LatentPrior], noise: Tensor
 ) -> tuple[Posterior, Tensor]:
     """Each snapshot's posterior under its likeliest prior, and the share (n,) of variance left."""
+    if bool((equations.summed().count >= ENOUGH_VALUES * equations.moment.shape[-1]).all()):
+        priors = [prior.widened(times) for times in WIDER for prior in priors]
     found = [posterior(equations, prior, noise) for prior in priors]
     shares = [
         (

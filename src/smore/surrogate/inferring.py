@@ -64,16 +64,26 @@ def inferred(
         rate=settings.fit_rate,
         keeps=settings.fit_keeps,
     )
-    # New fields may be less unlike the training data than left-out trajectories were; that
-    # they are more unlike cannot be told from noise of the instruments.
-    growth = (seen - instruments) / surrogate.least_noise
-    most = surrogate.expected_noise / surrogate.least_noise
+    # New fields may be less unlike the training data than left-out trajectories were. That they
+    # are more unlike cannot be told from noise of instruments, unless they are seen whole, as the
+    # training data were, and nobody speaks of noise.
+    growth = ((seen - instruments) / surrogate.least_noise).clamp(min=1)
+    if told is not None or not _whole(surrogate, state):
+        growth = torch.minimum(growth, surrogate.expected_noise / surrogate.least_noise)
     state = replace(
         state,
         noise_known=is_seen if told is None else is_seen | _told(surrogate, noise),
-        growth=torch.minimum(growth.clamp(min=1), most),
+        growth=growth,
     )
     return state, blocks
+
+
+def _whole(surrogate: Surrogate, state: LatentState) -> bool:
+    """Whether states were observed at as many points as the training data were."""
+    if surrogate.mesh is None:
+        return False
+    points = surrogate.mesh.num_points if surrogate.seen is None else int(surrogate.seen.sum())
+    return int(state.num_values.min()) >= points * surrogate.num_channels
 
 
 def noise_of(surrogate: Surrogate, noise: Noise) -> Tensor | None:
