@@ -222,3 +222,25 @@ def test_a_horizon_beyond_the_data_is_refused(model):
 )
 def test_steps_are_told_as_people_say_them(chosen, known, words):
     assert steps_in_words(chosen, list(known)) == words
+
+
+def test_error_bars_are_found_once_for_forecasts_that_know_as_much(model, monkeypatch):
+    data = record()
+    same = Trajectories.from_arrays(
+        np.random.default_rng(5).uniform(size=(4, 5, 2, data.sequences[0].mesh.num_points)),
+        data.sequences[0].mesh.coords,
+        data.clock.to_values(data.sequences[0].times[:5]),
+    )
+    found, found_anew = [], rolling.deviation
+    for kept in (0, rolling.MOST_KEPT):
+        calls = []
+
+        def counted(*given, calls=calls):
+            calls.append(given)
+            return found_anew(*given)
+
+        monkeypatch.setattr(rolling, "MOST_KEPT", kept)
+        monkeypatch.setattr(rolling, "deviation", counted)
+        found.append(json.dumps(model.skill(same).to_dict()))
+        assert len(calls) == (1 if kept else 4)
+    assert found[0] == found[1]

@@ -41,6 +41,9 @@ COMMANDS = (
         "smore.cli.assimilate:assimilate",
         "Find whole fields behind a stream of sensors, and forecast from there.",
     ),
+    Command(
+        "report", "smore.cli.report:report", "Write one page about a model: how good, how far, why."
+    ),
     Command("certify", "smore.cli.certify:certify", "Say what is proved about stability."),
     Command("modes", "smore.cli.modes:modes", "Show what the learned dynamics consist of."),
     Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),

@@ -30,6 +30,8 @@ NUM_ORIGINS = 5
 MOST_LEADS = 256
 # Values that are looked at together.
 AT_ONCE = 2**20
+# Error bars that are kept from one forecast to the next.
+MOST_KEPT = 2**24
 
 Fields = NDArray[np.float64]
 
@@ -149,6 +151,7 @@ class _Comparison:
         varied = any(np.ptp(m.weights) > 1e-9 * m.weights.max() for m in truth.meshes)
         self.weighted = SkillSums(len(leads), variance) if varied else None
         self.departures: Departures | None = None
+        self.kept: dict[int, tuple[torch.Tensor, Mesh, Fields]] = {}
 
     def add(self, origin: Origin, state: LatentState) -> None:
         """A forecast from a state."""
@@ -168,7 +171,7 @@ class _Comparison:
             forecast = decode(self.surrogate, latents[0, 1:][places], piece.mesh)
             bars = None
             if covariances is not None:
-                bars = self._deviations(covariances[0, 1:][places], piece.mesh, state)
+                bars = self._deviations(covariances[0, 1:][places], piece.mesh, state, places.start)
             self._score(places, piece, forecast.astype(np.float64), bars)
 
     def _pieces(
@@ -181,9 +184,22 @@ class _Comparison:
             places = slice(begin, min(begin + size, len(leads)))
             yield places, _snapshots(self.truth, origin, leads[places]).load()
 
-    def _deviations(self, covariances: torch.Tensor, mesh: Mesh, state: LatentState) -> Fields:
+    def _deviations(
+        self, covariances: torch.Tensor, mesh: Mesh, state: LatentState, place: int
+    ) -> Fields:
+        """Standard deviations at leads from `place` on.
+
+        Forecasts that start from equally known states by equal steps have the same, and finding
+        them takes longer than all the rest: those of the last forecast are kept.
+        """
+        last = self.kept.get(place)
+        if last is not None and last[1] is mesh and torch.equal(last[0], covariances):
+            return last[2]
         found = deviation(self.surrogate, covariances, mesh, state.growth)
-        return np.maximum(found.astype(np.float64), 1e-300)
+        bars = np.maximum(found.astype(np.float64), 1e-300)
+        if sum(each.size for *_, each in self.kept.values()) < MOST_KEPT:
+            self.kept[place] = covariances, mesh, bars
+        return bars
 
     def _score(
         self, places: slice, piece: Sequence, forecast: Fields, deviations: Fields | None

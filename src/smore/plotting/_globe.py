@@ -7,7 +7,7 @@ libraries of its own, and downloads its coastlines when they are first drawn.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,7 +70,7 @@ def coastlines(middle: float) -> list[FloatArray]:
 @cache
 def _lines() -> list[FloatArray]:
     """As tools/make_coastlines.py wrote them."""
-    with (files("smore.plotting") / "coastlines.npz").open("rb") as file:
+    with (Path(__file__).parent / "coastlines.npz").open("rb") as file:
         stored = np.load(file, allow_pickle=False)
         points, lengths = stored["points"] / HUNDREDTHS, stored["lengths"]
     return np.split(points, np.cumsum(lengths)[:-1])

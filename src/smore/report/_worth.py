@@ -1,0 +1,178 @@
+"""Until when a forecast is worth something: as long as nobody does better without a model.
+
+Whoever has no model can keep the last snapshot (persistence) or say what is usual (climatology,
+also that of the month). A forecast that is no better than these is worth nothing; beyond the last
+lead that was tested nobody knows. A plain DMD is a model too: it may be the better one, which is
+told beside, but does not make a forecast worthless.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from smore.data import time_unit
+from smore.evaluation import NAMES, Skill
+from smore.surrogate import Description
+
+WITHOUT_MODEL = ("persistence", "climatology", "monthly")
+# Errors below this share of the variance are as good as none; those that differ by less than
+# this share are alike. As in `Skill`.
+SOLVED, ALIKE = 1e-6, 0.02
+# Smaller ratios of errors are not told apart.
+SMALL = 1e-4
+
+ByName = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Where a forecast beats whatever needs no model.
+
+    Args:
+        leads: steps ahead that were tested.
+        better: for each of them whether it does; None where nothing could be compared.
+        best: for each of them what is best without a model; "" where that is not known.
+        errors: for each of them rms error over that of the best.
+    """
+
+    leads: tuple[int, ...]
+    better: tuple[bool | None, ...]
+    best: tuple[str, ...]
+    errors: tuple[float, ...]
+
+    @classmethod
+    def of(cls, skill: Skill) -> Worth:
+        """What scores by lead say."""
+        scores = skill.scores.nmse
+        found = [
+            _compared(own, {n: scores[n][place] for n in WITHOUT_MODEL if n in scores})
+            for place, own in enumerate(scores["model"])
+        ]
+        better, best, errors = zip(*found, strict=True)
+        return cls(skill.leads, better, best, errors)
+
+    @property
+    def stretches(self) -> list[tuple[int, int]]:
+        """First and last lead of every stretch at which the forecast is worth something."""
+        pairs = zip(self.leads, self.better, strict=True)
+        known = [(lead, good) for lead, good in pairs if good is not None]
+        runs = [(good, [lead for lead, _ in run]) for good, run in groupby(known, itemgetter(1))]
+        return [(run[0], run[-1]) for good, run in runs if good]
+
+    @property
+    def last(self) -> int | None:
+        """The last lead at which it is worth something; None if at none."""
+        return self.stretches[-1][1] if self.stretches else None
+
+    @property
+    def tested(self) -> int:
+        """The last lead that was tested."""
+        return self.leads[-1]
+
+    def headline(self, description: Description) -> str:
+        """The answer in a few words."""
+        stretches = self.stretches
+        if not any(good is not None for good in self.better):
+            return "not known"
+        if not stretches:
+            return "not at all"
+        first, last = stretches[0][0], stretches[-1][1]
+        end = in_time(last, description)
+        begin = "up to " if first == self.leads[0] else f"from {in_time(first, description)} to "
+        return f"{begin}{end}" + (", all that was tested" if last == self.tested else "")
+
+    def sentences(self, description: Description) -> list[str]:
+        """The answer at length."""
+        stretches = self.stretches
+        if not any(good is not None for good in self.better):
+            return ["There was nothing to compare the forecast with."]
+        names = " and ".join(NAMES[name] for name in dict.fromkeys(self.best) if name)
+        if not stretches:
+            return [f"At no step is it better than {names}: do not use this model as it is."]
+        last = stretches[-1][1]
+        where = self.leads.index(last)
+        size = (
+            f"At {at_step(last, description)} its error is {_factor(self.errors[where])} that of "
+            f"{NAMES[self.best[where]]}, the best that needs no model."
+        )
+        if last == self.tested:
+            end = "Nobody has tested further."
+        else:
+            after = self.best[where + 1] or self.best[where]
+            end = f"From there on {NAMES[after]} is as good or better: it is worth nothing."
+        return [size, end, *self._gaps(stretches)]
+
+    def _gaps(self, stretches: list[tuple[int, int]]) -> list[str]:
+        """Where something else is as good before the end."""
+        gaps = [
+            (lead, name)
+            for lead, good, name in zip(self.leads, self.better, self.best, strict=True)
+            if good is False and lead < stretches[-1][1]
+        ]
+        if not gaps:
+            return []
+        leads = [lead for lead, _ in gaps]
+        names = " or ".join(NAMES[name] for name in dict.fromkeys(name for _, name in gaps))
+        if len(leads) > 1:
+            whole = leads == list(range(leads[0], leads[-1] + 1))
+            where = f"steps {leads[0]} to {leads[-1]}" if whole else f"{len(leads)} earlier steps"
+        else:
+            where = f"step {leads[0]}"
+        return [f"At {where} {names} is as good or better."]
+
+
+def _compared(own: float | None, others: ByName) -> tuple[bool | None, str, float]:
+    """Whether an error is below all others, the name of the least of these, and the ratio."""
+    known = {name: error for name, error in others.items() if error is not None}
+    if own is None or not known:
+        return None, "", math.nan
+    name = min(known, key=lambda each: _counted(known[each]))
+    if not math.isfinite(own):
+        return False, name, math.inf
+    is_less = _counted(own) <= max((1 - ALIKE) * _counted(known[name]), SOLVED)
+    return is_less, name, math.sqrt(own / max(known[name], 1e-300))
+
+
+def _factor(ratio: float) -> str:
+    return f"{ratio:.2g} times" if ratio >= SMALL else "less than a ten-thousandth of"
+
+
+def _counted(error: float) -> float:
+    return max(error, SOLVED) if math.isfinite(error) else math.inf
+
+
+def in_time(lead: float, description: Description) -> str:
+    """A lead as time: 12 months, 4.75 s; in steps where the data have no units of time."""
+    unit = time_unit(description.clock, description.pace)
+    length = lead * description.pace.scale * description.step / unit.length
+    if not unit.name:
+        return f"{lead:g} step{'' if lead == 1 else 's'}"
+    shown = float(f"{length:.3g}")
+    name = unit.name.removesuffix("s") if shown == 1 and len(unit.name) > 2 else unit.name
+    return f"{shown:g} {name}"
+
+
+def at_step(lead: int, description: Description) -> str:
+    """A step, with its time in brackets where that is known."""
+    told = in_time(lead, description)
+    return f"step {lead}" if told.endswith(("step", "steps")) else f"step {lead} ({told})"
+
+
+def so_many(steps: int, description: Description) -> str:
+    """Steps counted, likewise."""
+    told, plural = in_time(steps, description), "" if steps == 1 else "s"
+    counted = f"{steps} step{plural}"
+    return counted if told == counted else f"{counted} ({told})"
+
+
+def leads_in_time(leads: np.ndarray, description: Description) -> tuple[np.ndarray, str]:
+    """Leads in units of time, and the name of these; steps where there are none."""
+    unit = time_unit(description.clock, description.pace)
+    if not unit.name:
+        return leads, "steps"
+    return leads * description.pace.scale * description.step / unit.length, unit.name

@@ -1,0 +1,82 @@
+"""The answer to "when does this forecast stop being worth anything", in all its cases."""
+
+import math
+
+import pytest
+
+from smore.evaluation import LeadScores, Skill
+from smore.report._worth import Worth
+
+
+class Description:
+    """Steps of half an hour."""
+
+    from smore.data import Clock, Pace
+
+    clock, pace, step = Clock(units="h"), Pace(scale=0.5), 1.0
+
+
+class Unitless(Description):
+    from smore.data import Clock
+
+    clock = Clock()
+
+
+def skill(model, persistence, climatology=None, **others):
+    """Squared errors by lead."""
+    nmse = {"model": model, "persistence": persistence}
+    nmse |= {"climatology": climatology or [1.0] * len(model)} | others
+    scores = LeadScores(
+        mse=nmse, nmse=nmse, full_nmse={}, anomaly_correlation={}, crps=None, spread=None
+    )
+    leads = tuple(range(1, len(model) + 1))
+    return Skill(1, leads, scores, None, None, {}, None, False)
+
+
+def test_worth_while_it_is_better_than_what_needs_no_model():
+    worth = Worth.of(skill([0.01, 0.25, 0.81, 1.2], [0.04, 1.1, 2.0, 2.0]))
+    assert worth.stretches == [(1, 3)]
+    assert worth.headline(Description) == "up to 1.5 h"
+    told = " ".join(worth.sentences(Description))
+    assert "At step 3 (1.5 h) its error is 0.9 times that of climatology" in told
+    assert "From there on climatology is as good or better: it is worth nothing." in told
+    assert worth.errors == pytest.approx((0.5, 0.5, 0.9, math.sqrt(1.2)))
+    assert worth.best == ("persistence", *["climatology"] * 3)
+
+
+def test_what_was_not_tested_is_not_promised():
+    worth = Worth.of(skill([0.1, 0.2], [1.0, 1.0]))
+    assert worth.headline(Description) == "up to 1 h, all that was tested"
+    assert "Nobody has tested further." in worth.sentences(Description)
+
+
+def test_persistence_may_be_better_at_first():
+    worth = Worth.of(skill([0.2, 0.2, 0.3, 0.9], [0.1, 0.2, 0.8, 0.9], [0.5, 0.5, 0.5, 0.5]))
+    assert worth.stretches == [(3, 3)]
+    assert worth.headline(Unitless) == "from 3 steps to 3 steps"
+    assert "At steps 1 to 2 persistence is as good or better." in worth.sentences(Unitless)
+
+
+def test_a_forecast_that_is_never_better_is_not_worth_anything():
+    worth = Worth.of(skill([2.0, math.inf], [1.0, 1.0]))
+    assert (worth.last, worth.headline(Description)) == (None, "not at all")
+    assert "do not use" in worth.sentences(Description)[0]
+
+
+def test_the_mean_of_the_month_needs_no_model_and_dmd_does():
+    better = {"monthly": [0.1, 0.1], "dmd": [0.01, 0.01]}
+    assert Worth.of(skill([0.2, 0.2], [1.0, 1.0], **better)).last is None
+    assert Worth.of(skill([0.05, 0.05], [1.0, 1.0], **better)).last == 2
+
+
+def test_errors_that_are_as_good_as_none_are_worth_something():
+    worth = Worth.of(skill([1e-9, 1e-9], [1e-10, 1.0]))
+    assert worth.last == 2
+    assert worth.errors[1] == pytest.approx(math.sqrt(1e-9))
+
+
+def test_leads_without_values_say_nothing():
+    worth = Worth.of(skill([0.1, None, 0.1], [1.0, 1.0, 1.0]))
+    assert worth.stretches == [(1, 3)]
+    nothing = Worth.of(skill([None], [None], [None]))
+    assert nothing.headline(Description) == "not known"
