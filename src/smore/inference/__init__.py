@@ -2,6 +2,12 @@
 
 from smore.inference.border import check_observations
 from smore.inference.cautions import cautions
+from smore.inference.few_values import (
+    ValueRows,
+    WhitenedPosterior,
+    value_rows,
+    whitened_posterior,
+)
 from smore.inference.infer import FIT_METHODS, FitMethod, infer_states
 from smore.inference.latent_state import LatentState
 from smore.inference.model_error import ModelError, code_blocks, field_variance
@@ -22,6 +28,8 @@ __all__ = [
     "ModelError",
     "NormalEquations",
     "Placement",
+    "ValueRows",
+    "WhitenedPosterior",
     "adam",
     "cautions",
     "check_observations",
@@ -38,4 +46,6 @@ __all__ = [
     "one_row_each",
     "place_sensors",
     "posterior",
+    "value_rows",
+    "whitened_posterior",
 ]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from smore.errors import SettingsError
+from smore.inference.few_values import ValueRows, posterior_of_values
 from smore.inference.latent_state import LatentState, misfit
 from smore.inference.normal_equations import NormalEquations
 from smore.inference.point_fits import adam, least_squares
@@ -26,6 +27,7 @@ def infer_states(
     method: FitMethod = "posterior",
     priors: Sequence[LatentPrior] = (),
     noise: Tensor | None = None,
+    values: Sequence[ValueRows | None] | None = None,
     num_steps: int = 1000,
     rate: float = 1e-2,
     keeps: Literal["best", "last"] = "best",
@@ -39,6 +41,8 @@ def infer_states(
             `num_steps` steps at `rate`, of which the best or the last iterate counts).
         priors: of several, each snapshot gets the one under which its data are most likely.
         noise: (channels,) variance of observed values about the decoder, normalised units.
+        values: of each of `equations` the values themselves, where they are few; the posterior is
+            then found from them, which is more accurate.
     """
     if method not in FIT_METHODS:
         raise SettingsError(f"unknown fit {method!r}; choose one of {', '.join(FIT_METHODS)}")
@@ -47,10 +51,10 @@ def infer_states(
     residual = torch.empty(num, num_channels, dtype=torch.float64)
     num_values = torch.empty(num, dtype=torch.int64)
     found: list[tuple[Tensor, Posterior, Tensor]] = []
-    for each in equations:
+    for each, few in zip(equations, values or [None] * len(equations), strict=True):
         if method == "posterior":
             assert noise is not None
-            likeliest, share = _likeliest(each, priors, noise)
+            likeliest, share = _likeliest(each, few, priors, noise)
             found.append((each.snapshots, likeliest, share))
             codes = likeliest.mean
         elif method == "least-squares":
@@ -75,10 +79,18 @@ def infer_states(
 
 
 def _likeliest(
-    equations: NormalEquations, priors: Sequence[LatentPrior], noise: Tensor
+    equations: NormalEquations,
+    values: ValueRows | None,
+    priors: Sequence[LatentPrior],
+    noise: Tensor,
 ) -> tuple[Posterior, Tensor]:
     """Each snapshot's posterior under its likeliest prior, and the share (n,) of variance left."""
-    found = [posterior(equations, prior, noise) for prior in priors]
+    found = [
+        posterior(equations, prior, noise)
+        if values is None
+        else posterior_of_values(values, prior, noise)
+        for prior in priors
+    ]
     shares = [
         (
             each.covariance.diagonal(dim1=-2, dim2=-1).sum(1)
