@@ -7,7 +7,14 @@ import torch
 
 from smore.data import Block
 from smore.decoder import FilterNetwork
-from smore.inference import LatentPrior, infer_states, normal_equations, posterior, value_rows
+from smore.inference import (
+    LatentPrior,
+    has_few_values,
+    infer_states,
+    normal_equations,
+    posterior,
+    value_rows,
+)
 from smore.inference.few_values import posterior_of_values, whitened_posterior
 
 CHANNELS, DIM = 2, 5
@@ -56,7 +63,7 @@ def conditioned(rows, targets, noise, given):
 @pytest.mark.parametrize("deviation", [1.0, 1e-3, 1e-7])
 def test_it_is_conditioning_to_all_digits_however_small_the_noise(decoder, deviation):
     given, noise = prior(), torch.full((CHANNELS,), deviation**2, dtype=torch.float64)
-    values = value_rows(decoder, block(2), SIZE)
+    values = value_rows(decoder, block(2))
     mean, covariance = conditioned(values.rows, values.targets[0], noise[values.channels], given)
     found = posterior_of_values(values, given, noise)
     np.testing.assert_allclose(found.mean.flatten(), mean, rtol=1e-8)
@@ -72,7 +79,7 @@ def test_where_noise_is_no_matter_normal_equations_say_the_same(decoder, masked,
     noise = torch.tensor([0.1, 0.2], dtype=torch.float64)
     (equations,) = normal_equations(decoder, [data])
     expected = posterior(equations, given, noise)
-    found = posterior_of_values(value_rows(decoder, data, SIZE), given, noise)
+    found = posterior_of_values(value_rows(decoder, data), given, noise)
     for name in ("mean", "covariance", "determined", "log_evidence"):
         torch.testing.assert_close(getattr(found, name), getattr(expected, name))
 
@@ -80,13 +87,13 @@ def test_where_noise_is_no_matter_normal_equations_say_the_same(decoder, masked,
 def test_values_determine_no_more_directions_than_there_are_values(decoder):
     given, noise = prior(), torch.full((CHANNELS,), 1e-14, dtype=torch.float64)
     for num_points in range(1, 5):
-        found = posterior_of_values(value_rows(decoder, block(num_points), SIZE), given, noise)
+        found = posterior_of_values(value_rows(decoder, block(num_points)), given, noise)
         number = CHANNELS * num_points
         assert number - 1e-6 < float(found.determined) <= number
 
 
 def test_the_root_has_the_covariance_for_its_square(decoder):
-    values = value_rows(decoder, block(3), SIZE)
+    values = value_rows(decoder, block(3))
     found = whitened_posterior(
         values.rows, values.targets, torch.full((6,), 0.3, dtype=torch.float64), prior(30)
     )
@@ -96,14 +103,14 @@ def test_the_root_has_the_covariance_for_its_square(decoder):
 
 
 def test_many_values_are_left_to_normal_equations(decoder):
-    assert value_rows(decoder, block(2 * DIM), SIZE) is not None
-    assert value_rows(decoder, block(2 * DIM + 1), SIZE) is None
+    assert has_few_values(decoder, block(2 * DIM))
+    assert not has_few_values(decoder, block(2 * DIM + 1))
 
 
 def test_states_are_inferred_from_the_values_that_are_given(decoder):
     data, given = block(2), prior()
     noise = torch.full((CHANNELS,), 1e-14, dtype=torch.float64)
-    equations, values = normal_equations(decoder, [data]), [value_rows(decoder, data, SIZE)]
+    equations, values = normal_equations(decoder, [data]), [value_rows(decoder, data)]
     state = infer_states(equations, torch.zeros(1), priors=[given], noise=noise, values=values)
     found = posterior_of_values(values[0], given, noise)
     assert torch.equal(state.mean, found.mean)

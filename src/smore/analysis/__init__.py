@@ -11,9 +11,10 @@ from smore.analysis.sensor_plan import (
     plan_sensors,
     require_blank_table,
 )
-from smore.analysis.unseen import unseen_directions
+from smore.analysis.unseen import UNSEEN, unseen_directions
 
 __all__ = [
+    "UNSEEN",
     "DecoderConstants",
     "DynamicModes",
     "ForecastBound",

@@ -5,6 +5,7 @@ from smore.inference.cautions import cautions
 from smore.inference.few_values import (
     ValueRows,
     WhitenedPosterior,
+    has_few_values,
     value_rows,
     whitened_posterior,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "code_blocks",
     "estimate_noise",
     "field_variance",
+    "has_few_values",
     "infer_states",
     "least_squares",
     "noise_variance",

@@ -82,30 +82,37 @@ class WhitenedPosterior:
         return self.unseen**0.5 * (rows - ((rows @ axes) * shrunk) @ axes.T)
 
 
+def has_few_values(decoder: Decoder, block: AnyBlock) -> bool:
+    """Whether a block has so few points that rows of its values are the better way."""
+    latents = decoder.num_codes(block.num_channels) * decoder.latent_dim
+    return block.num_channels * block.num_points <= FEW * latents
+
+
 @torch.no_grad()
-def value_rows(decoder: Decoder, block: AnyBlock, dim: int) -> ValueRows | None:
-    """The rows of a block's values; None where there are too many of them.
+def value_rows(decoder: Decoder, block: AnyBlock) -> ValueRows:
+    """The rows of a block's values.
 
     Args:
         decoder: of the model.
-        block: snapshots on common points, in memory or not.
-        dim: r.
+        block: snapshots on common points.
     """
-    channels, points = block.num_channels, block.num_points
-    if channels * points > FEW * dim:
-        return None
-    num = len(block.snapshots)
+    channels, points, num = block.num_channels, block.num_points, len(block.snapshots)
+    dim = decoder.num_codes(channels) * decoder.latent_dim
     rows = torch.zeros(channels, points, dim, dtype=torch.float64)
     targets = torch.zeros(num, channels, points, dtype=torch.float64)
     observed = torch.ones(num, channels, points, dtype=torch.bool)
-    (chunk,) = block.chunks(None)
-    for number, basis in enumerate(decoder.channel_bases(chunk.coords, channels)):
-        own = slice(number, None, channels)
-        start = 0 if decoder.joint else number * decoder.latent_dim
-        rows[number, :, start : start + decoder.latent_dim] = basis.modes
-        targets[:, number] = (chunk.values[:, own] - basis.offset[:, None]).T
-        if chunk.observed is not None:
-            observed[:, number] = chunk.observed[:, own].T
+    first = 0
+    for chunk in block.chunks(None):
+        here = slice(first, first + chunk.num_points)
+        first = here.stop
+        for number, basis in enumerate(decoder.channel_bases(chunk.coords, channels)):
+            own = slice(number, None, channels)
+            start = 0 if decoder.joint else number * decoder.latent_dim
+            rows[number, here, start : start + decoder.latent_dim] = basis.modes.to(rows)
+            target = chunk.values[:, own] - basis.offset[:, None]
+            targets[:, number, here] = target.T.to(targets)
+            if chunk.observed is not None:
+                observed[:, number, here] = chunk.observed[:, own].T.cpu()
     which = torch.arange(channels).repeat_interleave(points)
     return ValueRows(
         rows.flatten(0, 1),

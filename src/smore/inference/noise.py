@@ -75,7 +75,8 @@ def estimate_noise(
         The variance, and whether the observations told it.
     """
     squared, free = torch.zeros_like(least), torch.zeros_like(least)
-    if bool((sum(each.count.sum(0) for each in equations) < FEWEST_SPARE).all()):
+    counts = torch.stack([each.count.sum(0) for each in equations]).sum(0)
+    if bool((counts < FEWEST_SPARE).all()):
         return expected.clone(), torch.zeros_like(expected, dtype=torch.bool)
     for each in equations:
         whole = each.summed()

@@ -18,6 +18,7 @@ from smore.inference import (
     ValueRows,
     check_observations,
     estimate_noise,
+    has_few_values,
     infer_states,
     normal_equations,
     observabilities,
@@ -90,7 +91,12 @@ def evidence(surrogate: Surrogate, observations: Trajectories, noise: Noise) -> 
     return Evidence(
         blocks,
         equations,
-        [value_rows(surrogate.decoder, block, surrogate.dynamics.dim) for block in blocks],
+        [
+            value_rows(surrogate.decoder, block)
+            if has_few_values(surrogate.decoder, block)
+            else None
+            for block in blocks
+        ],
         torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
         seen if told is None else expected,
         is_seen if told is None else is_seen | _told(surrogate, noise),
