@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import matplotlib
@@ -29,7 +30,7 @@ NOTHING = "#9a9a9a"
 FORECAST, SIMPLE, TRUTH, OTHER = "#2f7fc1", "#7d838c", "#d55e00", "#009e73"
 # Pixels around the frame of a picture: to the left and right, and below.
 BESIDE, BELOW = 70, 60
-USUAL_WIDTH, MOST_HEIGHT = 560, 560
+USUAL_WIDTH, MOST_HEIGHT = 560, 500
 
 
 @dataclass
@@ -81,6 +82,7 @@ def scale(picture: Picture) -> dict[str, list[str]]:
     }
 
 
+@cache
 def palette(colours: Colours) -> list[str]:
     """256 colours."""
     shades = matplotlib.colormaps[PALETTES[colours]](np.linspace(0, 1, 256))

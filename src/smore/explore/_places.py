@@ -16,8 +16,10 @@ from smore.explore._flow import Flow
 from smore.inference import LatentPrior, WhitenedPosterior
 from smore.surrogate import Surrogate
 
-# Tables (points, r) that are kept at once; a new time or channel takes one.
-MOST_KEPT = 6
+# Tables that are kept at once, for each channel; a new time takes two.
+MOST_KEPT = 8
+# Points that can afford error bars without rounding.
+FEW = 16
 
 
 class Places:
@@ -27,7 +29,6 @@ class Places:
         surrogate: the model.
         mesh: the points.
         unknown: (points,) where nothing is to be said, beside what the model does not know.
-        precision: of error bars; fields have that of the decoder.
     """
 
     def __init__(
@@ -35,9 +36,8 @@ class Places:
         surrogate: Surrogate,
         mesh: Mesh,
         unknown: NDArray[np.bool_] | None = None,
-        precision: torch.dtype = torch.float32,
     ) -> None:
-        self.surrogate, self.mesh, self.precision = surrogate, mesh, precision
+        self.surrogate, self.mesh = surrogate, mesh
         known = surrogate.seen_on(mesh)
         shape = (surrogate.num_channels, mesh.num_points)
         self.known = np.ones(shape, dtype=bool) if known is None else known.copy()
@@ -74,11 +74,15 @@ class Places:
             step: how far.
             growth: see `LatentState`.
         """
+        key = (channel, flow, step, known.prior)
         rows = self._kept_or(
-            ("moved", channel, flow, step, known.prior),
-            lambda: self._seen(channel, flow.moved[step], known.prior.factor),
+            ("moved", *key), lambda: self._seen(channel, flow.moved[step], known.prior.factor)
         )
-        variance = known.rooted(rows).square().sum(1)
+        if len(rows) > FEW:
+            squares = self._kept_or(("squares", *key), lambda: rows.square().sum(1))
+            variance = known.variances(rows, squares)
+        else:
+            variance = known.rooted(rows).square().sum(1)
         which, part = min(step, len(flow.patterns) - 1), self.part(channel)
         pattern = self._kept_or(
             ("pattern", channel, flow, which),
@@ -131,13 +135,13 @@ class Places:
         )
 
     def _variance(self, channel: int, block: Tensor) -> Tensor:
-        modes = self._basis(channel).modes.to("cpu", self.precision)
-        return ((modes @ block.to(modes)) * modes).sum(1)
+        modes = self._basis(channel).modes.to("cpu", torch.float64)
+        return ((modes @ block) * modes).sum(1)
 
     def _seen(self, channel: int, *matrices: Tensor) -> Tensor:
         """J₀ times the rows that the channel sees of a product of matrices: (points, n)."""
-        modes = self._basis(channel).modes.to("cpu", self.precision)
-        first, *others = (matrix.to(modes) for matrix in matrices)
+        modes = self._basis(channel).modes.to("cpu", torch.float64)
+        first, *others = matrices
         product = [modes, first[self.part(channel)], *others]
         return torch.linalg.multi_dot(product)
 

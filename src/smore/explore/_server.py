@@ -19,6 +19,7 @@ from bokeh.server.util import bind_sockets
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPServerRequest
 from tornado.ioloop import IOLoop
+from tornado.iostream import IOStream
 from tornado.web import RequestHandler
 
 ADDRESS = "127.0.0.1"
@@ -86,6 +87,14 @@ class _Guarded(BokehTornado):
         return parts.scheme == "http" and parts.netloc.lower() in self.hosts
 
 
+class _AtOnce(HTTPServer):
+    """Sends what it has: a picture goes out in several pieces, and none waits for the last one."""
+
+    def handle_stream(self, stream: IOStream, address: tuple[str, int]) -> None:
+        stream.set_nodelay(True)
+        super().handle_stream(stream, address)
+
+
 class ExplorerServer(BaseServer):
     """Serves pages until it is stopped.
 
@@ -109,7 +118,7 @@ class ExplorerServer(BaseServer):
             use_index=False,
         )
         application.hosts = frozenset(hosts)
-        http = HTTPServer(application)
+        http = _AtOnce(application)
         http.add_sockets(sockets)
         super().__init__(IOLoop.current(), application, http)
         self.url = f"http://{ADDRESS}:{self.bound}/{prefix}/"

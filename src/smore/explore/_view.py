@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from smore.data import Mesh
@@ -17,7 +16,7 @@ from smore.surrogate import Surrogate
 FloatArray = NDArray[np.float64]
 
 # Products of pixels and squared states that an error bar may take at a new time.
-MOST_WORK = 2**31
+MOST_WORK = 2**30
 
 
 class View:
@@ -30,7 +29,7 @@ class View:
         canvas, places: of fields.
         coarse, coarse_places: of error bars, which cost more.
         marked: (dim,) a point where numbers are read.
-        marked_places: it alone, in double precision.
+        marked_places: it alone.
     """
 
     def __init__(self, surrogate: Surrogate) -> None:
@@ -62,7 +61,7 @@ class View:
             return
         low, high = self.canvas.corner, self.canvas.corner + self.canvas.size
         self.marked = self.canvas.place(np.clip(drawn, low, high))
-        self.marked_places = Places(self.surrogate, alone(self.marked), precision=torch.float64)
+        self.marked_places = Places(self.surrogate, alone(self.marked))
 
     def standing(self, place: FloatArray, channels: Sequence[int]) -> FloatArray:
         """Where a sensor of some channels can stand: there, or at the nearest point that is known.

@@ -6,6 +6,7 @@ const main = document.querySelector("main")
 const waiting = new Map()
 let turn = 0, busy = false, applying = false, playing = false
 let fixed = {}, rows = [], settings = {}, chosen = []
+const scales = {}
 
 function ask(what, value, kind = what) {
   waiting.set(kind, {what, value})
@@ -39,6 +40,9 @@ function show(words) {
     if (lines) list.replaceChildren(...lines.map((line) => element("li", line)))
   }
   for (const [name, {shades, ticks}] of Object.entries(words.scales ?? {})) {
+    const same = JSON.stringify([shades, ticks])
+    if (scales[name] == same) continue
+    scales[name] = same
     byId(`${name}-bar`).style.background = `linear-gradient(to right, ${shades.join(", ")})`
     byId(`${name}-ticks`).replaceChildren(...ticks.map((tick) => element("span", tick)))
   }
