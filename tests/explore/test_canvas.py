@@ -126,6 +126,15 @@ def test_few_points_are_dots_and_a_line_is_a_line():
     np.testing.assert_array_equal(line.drawn[:, 0], np.sort(shuffled[:, 0]))
 
 
+def test_points_on_a_curve_in_space_are_dots_and_a_click_means_the_nearest():
+    along = np.linspace(0, 1, 120)
+    coords = np.stack([0.1 * along, along, 3 * along**2], axis=1)
+    canvas = canvas_of(scattered(coords, ("x", "y", "z")).surrogate_)
+    assert canvas.kind == "dots"
+    assert canvas.columns == (1, 2)
+    np.testing.assert_array_equal(canvas.place(coords[70, 1:] + 1e-4), coords[70])
+
+
 def test_space_is_cut_and_a_place_in_the_picture_has_a_height():
     random = np.random.default_rng(0)
     coords = random.uniform([0, 0, 0], [2, 0.5, 1], size=(400, 3))

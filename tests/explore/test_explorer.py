@@ -213,6 +213,12 @@ def test_worth_in_words():
     (words,) = kept.words(lambda step: f"step {step}")
     assert "Still worth something at step 4" in words
     assert "99%" in words
+    (words,) = kept.words(str, furthest=True)
+    assert "look further" not in words
+    swinging = Worth(steps, np.array([0.1, 0.9, 1.1, 0.9, 0.1]), 1.0)
+    (words,) = swinging.words(str)
+    assert "Still worth something" in words
+    assert "Half" not in words
     never = Worth(steps, np.full(5, 1.0), 1.0)
     assert "Not worth anything" in never.words(str)[0]
     measured = Worth(

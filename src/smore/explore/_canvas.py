@@ -70,7 +70,13 @@ class Canvas:
         return values[self.pixels]
 
     def place(self, drawn: FloatArray, height: float | None = None) -> FloatArray:
-        """The point (dim,) that is drawn at `drawn`; of a slice at a height, by default its own."""
+        """The point (dim,) that is drawn at `drawn`; of a slice at a height, by default its own.
+
+        Of dots in space, which are seen along one axis, the nearest.
+        """
+        if self.cut is None and self.mesh.dim > len(self.columns):
+            far = np.linalg.norm((self.drawn - drawn) / self.size, axis=1)
+            return self.mesh.coords[far.argmin()].copy()
         if self.cut is None:
             found = np.empty(len(self.columns))
             found[list(self.columns)] = drawn
@@ -101,7 +107,7 @@ def canvas_of(surrogate: Surrogate, height: float | None = None) -> Canvas:
         return _of_grid(mesh, surrogate)
     if space.dim == 1:
         return _of_line(surrogate)
-    if mesh is not None and space.dim == 2 and _has_no_shape(surrogate, mesh):
+    if mesh is not None and _has_no_shape(surrogate, mesh):
         return _of_dots(mesh, surrogate)
     lower, upper = domain(surrogate)
     columns, cut = _drawn(surrogate), None

@@ -16,7 +16,7 @@ from smore.analysis import SensorPlan
 from smore.assimilation import Analysis
 from smore.errors import DataError, SettingsError
 from smore.explore._flow import Flow, flow_of, most_steps
-from smore.explore._forecasts import Followed, Forecast, Shown
+from smore.explore._forecasts import Followed, Forecast, Shown, followed
 from smore.explore._knowledge import known_from, nothing_known
 from smore.explore._places import Places
 from smore.explore._placing import more_sensors
@@ -86,6 +86,11 @@ class Explorer:
         self.ahead = int(np.clip(steps, 1, most_steps(self.surrogate)))
         self._new_times()
 
+    @property
+    def looks_furthest(self) -> bool:
+        """Whether no more steps can be shown."""
+        return self.ahead >= most_steps(self.surrogate)
+
     def start_from(self, sequence: int, origin: int) -> None:
         """Observe a snapshot of the data."""
         if self.truth is None:
@@ -115,7 +120,6 @@ class Explorer:
 
     def _new_times(self) -> None:
         vars(self).pop("_linear_flow", None)
-        vars(self).pop("followed", None)
         vars(self).pop("compared", None)
         self.measure()
         self.step = min(self.step, len(self.shown.instants) - 1)
@@ -304,11 +308,12 @@ class Explorer:
         self.following = following and self.analysis is not None
         self.step = min(self.step, len(self.shown.instants) - 1)
 
-    @cached_property
+    @property
     def followed(self) -> Followed | None:
+        """The stream, and what follows from it."""
         if self.analysis is None:
             return None
-        return Followed(self.analysis, self.surrogate, self.ahead)
+        return followed(self.analysis, self.surrogate, self.ahead)
 
     @property
     def shown(self) -> Shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -19,8 +19,8 @@ from smore.surrogate import Surrogate
 
 FloatArray = NDArray[np.float64]
 
-# Times of a stream that a page has.
-MOST_TIMES = 240
+# Times of a stream that a page has, and numbers that it keeps of them.
+MOST_TIMES, MOST_NUMBERS = 240, 2**25
 
 
 class Shown(Protocol):
@@ -83,18 +83,20 @@ class Followed:
     def __init__(self, analysis: Analysis, surrogate: Surrogate, ahead: int) -> None:
         self.analysis, self.surrogate = analysis, surrogate
         times = analysis.times
-        every = max(1, -(-len(times) // MOST_TIMES))
+        most = max(1, min(MOST_TIMES, MOST_NUMBERS // surrogate.dynamics.dim**2) - ahead)
+        every = -(-len(times) // most)
         later = surrogate.description.following(float(times[-1]), ahead)
         self.instants = np.concatenate([times[::-1][::every][::-1], later])
         self.growth = torch.as_tensor(analysis.levels.growth)
-        self._latents = lru_cache(16)(self._latents_at)
 
-    def _latents_at(self, step: int) -> tuple[Tensor, Tensor]:
-        latents, covariances = self.analysis.latents(self.instants[step : step + 1])
-        return latents[0, 0], covariances[0, 0]
+    @cached_property
+    def _latents(self) -> tuple[Tensor, Tensor]:
+        """(times, codes, p) and (times, codes, p, p)."""
+        latents, covariances = self.analysis.latents(self.instants)
+        return latents[0].to(torch.float64), covariances[0]
 
     def state(self, step: int) -> Tensor:
-        return self._latents(step)[0].flatten().to(torch.float64)
+        return self._latents[0][step].flatten()
 
     def deviation(self, places: Places, channel: int, step: int) -> NDArray[np.float32]:
         return places.deviation_of(channel, self._block(channel, step), self.growth)
@@ -106,8 +108,7 @@ class Followed:
 
     def _block(self, channel: int, step: int) -> Tensor:
         """(p, p) covariance of the code that a channel has."""
-        blocks = self._latents(step)[1]
-        return blocks[0 if self.surrogate.decoder.joint else channel]
+        return self._latents[1][step, 0 if self.surrogate.decoder.joint else channel]
 
     def readings(self, step: int) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Where (places, dim) something was observed at or last before a time, and was it taken."""
@@ -117,6 +118,12 @@ class Followed:
         taken = np.zeros(len(places), dtype=bool)
         np.logical_or.at(taken, which.ravel(), found.taken)
         return places, taken
+
+
+@lru_cache(2)
+def followed(analysis: Analysis, surrogate: Surrogate, ahead: int) -> Followed:
+    """One for all pages: the states of many times may take a while."""
+    return Followed(analysis, surrogate, ahead)
 
 
 def _root_mean_square(

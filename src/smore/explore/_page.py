@@ -231,7 +231,7 @@ class Page:
             "times": [explorer.told_time(step) for step in several],
             "sensors": self._rows(),
             "doubts": words.doubts(explorer),
-            "worth": worth.words(explorer.told_time),
+            "worth": worth.words(explorer.told_time, furthest=explorer.looks_furthest),
             "unseen": words.unseen(explorer),
             "planned": words.planned(explorer),
             "settings": self._settings(),

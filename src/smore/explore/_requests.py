@@ -78,6 +78,13 @@ def _start(page: Page, value: Any) -> int:
     return ALL
 
 
+def _source(page: Page, value: Any) -> int:
+    page.explorer.follow(value == "stream")
+    if page.explorer.following and page.beside == "unseen":
+        page.beside = BESIDE[0]  # a question about sensors
+    return ALL
+
+
 def _snapshot(page: Page, value: Any) -> int:
     page.explorer.start_from(int(value[0]), int(value[1]))
     return ALL
@@ -120,5 +127,5 @@ REQUESTS: dict[str, Callable[[Any, Any], int]] = {
         lambda page, value: page.explorer.measure_channels([int(each) for each in value])
     ),
     "again": _does(lambda page, value: page.explorer.draw_noise()),
-    "source": _does(lambda page, value: page.explorer.follow(value == "stream")),
+    "source": _source,
 }

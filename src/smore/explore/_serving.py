@@ -37,6 +37,8 @@ def explorer_server(
     """
     canvas_of(model.surrogate_)  # refused before anybody looks
     truth = None if data is None else Truth(data, model.surrogate_)
+    if analysis is not None and (known := Explorer(model, truth, analysis).followed) is not None:
+        known.state(0)  # before the first page asks for it
 
     def open_page(document: Document, offers: Offers) -> None:
         Page(Explorer(model, truth, analysis), names, offers).open(document)

@@ -49,44 +49,45 @@ class Worth:
         """(n,) share of the variance that the forecast is expected to explain."""
         return 1 - (self.expected / max(self.climatology, np.finfo(float).tiny)) ** 2
 
-    def words(self, told: Callable[[int], str]) -> list[str]:
+    def words(self, told: Callable[[int], str], *, furthest: bool = False) -> list[str]:
         """When it stops being worth anything, in a sentence or two.
 
         Args:
             told: the time of a step, in words.
+            furthest: whether nobody can look further ahead.
         """
-        found = [self._expected_words(told)]
+        found = [self._expected_words(told, furthest)]
         if self.measured is not None and np.isfinite(self.measured[1:]).any():
             found.append(self._measured_words(told))
         return found
 
-    def _expected_words(self, told: Callable[[int], str]) -> str:
-        lost = np.flatnonzero(self.explained[1:] <= 0) + 1
-        half = np.flatnonzero(self.explained[1:] <= HALF) + 1
+    def _expected_words(self, told: Callable[[int], str], furthest: bool) -> str:
         if self.explained[0] <= 0:
             return (
                 "Not worth anything: what is observed leaves as much open as knowing nothing but "
                 "the training data. Place sensors, or better ones."
             )
-        if len(lost):
-            faded = (
-                f" Half of its worth is gone by {told(int(self.steps[half[0]]))}."
-                if half[0] < lost[0]
-                else ""
-            )
+        end, faded = self._below(0.0), self._below(HALF)
+        half = ""
+        if faded is not None and faded != end:
+            half = f" Half of its worth is gone by {told(faded)}."
+        if end is not None:
             return (
-                f"Worth nothing from {told(int(self.steps[lost[0]]))} on: there its expected error "
-                f"reaches that of climatology.{faded}"
+                f"Worth nothing from {told(end)} on: there its expected error reaches that of "
+                f"climatology.{half}"
             )
-        last = float(self.explained[-1])
-        faded = (
-            f" Half of its worth is gone by {told(int(self.steps[half[0]]))}." if len(half) else ""
-        )
+        more = "" if furthest else " To see where that ends, look further ahead."
         return (
             f"Still worth something at {told(int(self.steps[-1]))}, the last time shown: it is "
-            f"expected to explain {share(last)} of the variance there. To see where that ends, "
-            f"look further ahead.{faded}"
+            f"expected to explain {share(float(self.explained[-1]))} of the variance there.{half}"
+            f"{more}"
         )
+
+    def _below(self, level: float) -> int | None:
+        """The step from which on no more than a share is explained; None if it is to the end."""
+        above = np.flatnonzero(self.explained > level)
+        last = int(above[-1]) if len(above) else -1
+        return int(self.steps[last + 1]) if last + 1 < len(self.steps) else None
 
     def _measured_words(self, told: Callable[[int], str]) -> str:
         assert self.measured is not None
@@ -120,7 +121,10 @@ def worth_of(
         against: data to compare with.
     """
     count = len(shown.instants)
-    steps = np.unique(np.linspace(0, count - 1, min(count, MOST_STEPS)).round().astype(int))
+    steps = np.arange(count)
+    if count > MOST_STEPS:  # close to each other where a forecast changes most
+        later = np.geomspace(1, count - 1, MOST_STEPS).round().astype(int)
+        steps = np.unique(np.append(0, later))
     expected = shown.spread(places, channel, steps.tolist())
     usual = places.usual_deviation(channel, shown.growth).astype(np.float64) ** 2
     climatology = places.mean(channel, np.nan_to_num(usual)) ** 0.5
