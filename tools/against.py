@@ -2,16 +2,16 @@
 
     python tools/against.py OTHER CASE [CASE ...] [--threads N] [--results FILE]
 
-OTHER is a checkout of an older commit, whose `src` is imported in place of ours by the same Python. Cases:
+OTHER is a checkout of an older commit, whose `src` the same Python imports in place of ours. Cases:
 
-    preset:NAME:SEED     one of the paper's configurations, or ours of the same number of parameters
-    default:DATASET      default settings, told nothing but the training window
-    halves:NAME          trained on another random half of the points per sequence, scored on the other half
-    left-out:NAME        trained on one random half of the points, scored on both halves (NAME also: scattered)
-    record               one record of 300 snapshots at 50,000 scattered points, default settings
-    demo                 `smore demo`
+    preset:NAME:SEED  one of the paper's configurations, or ours with as many parameters
+    default:DATASET   default settings, told nothing but the training window
+    halves:NAME       trained on another random half of the points per sequence, scored on the other
+    left-out:NAME     trained on one random half of the points, scored on both (also: scattered)
+    record            one record of 300 snapshots at 50,000 scattered points, default settings
+    demo              `smore demo`
 
-Every case runs in a process of its own, the other checkout first. Only names that both have are used.
+Every case runs in a process of its own, the other checkout first. Only names both have are used.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def measure(case: str, threads: int) -> dict[str, Any]:
 
     torch.set_num_threads(threads)
     kind, *arguments = case.split(":")
-    measures = {
+    measures: dict[str, Callable[..., dict[str, Any]]] = {
         "preset": _preset,
         "default": _default,
         "halves": _halves,
@@ -119,7 +120,7 @@ def _benchmark(name: str) -> tuple[Any, Any]:
 
     base = INSTEAD.get(name, name)
     benchmark = datasets.load(PRESETS[base].dataset if base in PRESETS else base)
-    return tuple(Trajectories.from_xarray(each) for each in (benchmark.train, benchmark.test))
+    return Trajectories.from_xarray(benchmark.train), Trajectories.from_xarray(benchmark.test)
 
 
 def _fitted(model: Any, training: Any) -> tuple[Any, float]:
@@ -148,11 +149,11 @@ def _split(data: Any, seed: int, *, alike: bool) -> tuple[Any, Any]:
 
     random, size = np.random.default_rng(seed), data.sequences[0].mesh.num_points
     orders = [random.permutation(size) for _ in range(1 if alike else len(data))]
+    halves = [np.array_split(order, 2) for order in orders]
     if alike:
-        return tuple(data.at_points(np.sort(o)) for o in np.array_split(orders[0], 2))
-    return tuple(
-        data.at_points([np.array_split(order, 2)[part] for order in orders]) for part in (0, 1)
-    )
+        first, second = halves[0]
+        return data.at_points(np.sort(first)), data.at_points(np.sort(second))
+    return data.at_points([each[0] for each in halves]), data.at_points([e[1] for e in halves])
 
 
 def _halves(name: str) -> dict[str, Any]:

@@ -206,3 +206,22 @@ def test_the_prior_share_is_the_variance_left_over_the_variance_before(decoder, 
         left = float(state.covariance_of(number).trace() / prior.covariance.trace())
         assert 0.01 < left < 1
         assert float(state.prior_share[number]) == pytest.approx(left)
+
+
+def test_a_state_unlike_all_of_training_is_found_where_values_are_many(decoder):
+    """In a direction of which the prior is sure; by few values the prior is believed."""
+    size = CHANNELS * DIM
+    factor = torch.eye(size, dtype=torch.float64)
+    factor[0, 0] = 1e-4
+    prior = LatentPrior(torch.zeros(size, dtype=torch.float64), factor)
+    truth = torch.full((size,), 0.5, dtype=torch.float64)  # 5,000 deviations in the first one
+    missed = {}
+    for num_points in (2, 40):
+        data = block([0], num_points, False, 9)
+        basis = decoder.basis(data.coords).detach()
+        data.values.copy_(basis.offset[:, None] + basis.modes @ truth.view(CHANNELS, DIM).T)
+        equations = normal_equations(decoder, [data])
+        state = infer_states(equations, torch.zeros(1), priors=[prior], noise=1e-6 * NOISE)
+        missed[num_points] = float((state.flat[0, 0] - truth[0]).abs())
+    assert missed[2] > 0.1
+    assert missed[40] < 1e-3

@@ -8,7 +8,12 @@ import torch
 from torch import Tensor
 
 from smore.data import Trajectories
-from smore.inference import WhitenedPosterior, value_rows, whitened_posterior
+from smore.inference import (
+    WhitenedPosterior,
+    candidate_priors,
+    value_rows,
+    whitened_posterior,
+)
 from smore.surrogate import Noise, Surrogate, evidence
 
 
@@ -65,7 +70,7 @@ def known_from(surrogate: Surrogate, observations: Trajectories | None, noise: N
         whitened_posterior(
             rows.rows[seen], rows.targets[:, seen], said.noise[rows.channels[seen]], prior
         )
-        for prior in surrogate.priors
+        for prior in candidate_priors(said.equations[0], surrogate.priors)
     ]
     likeliest = max(found, key=lambda each: float(each.log_evidence[0]))
     return Knowledge(likeliest, said.growth, int(seen.sum()))

@@ -9,7 +9,7 @@ from smore.inference.few_values import (
     value_rows,
     whitened_posterior,
 )
-from smore.inference.infer import FIT_METHODS, FitMethod, infer_states
+from smore.inference.infer import FIT_METHODS, FitMethod, candidate_priors, infer_states
 from smore.inference.latent_state import LatentState
 from smore.inference.model_error import ModelError, code_blocks, field_variance
 from smore.inference.noise import estimate_noise, noise_variance
@@ -32,6 +32,7 @@ __all__ = [
     "ValueRows",
     "WhitenedPosterior",
     "adam",
+    "candidate_priors",
     "cautions",
     "check_observations",
     "chunk_equations",

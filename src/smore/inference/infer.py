@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, get_args
 
 import torch
@@ -18,6 +19,11 @@ from smore.inference.prior import LatentPrior
 
 FitMethod = Literal["posterior", "least-squares", "adam"]
 FIT_METHODS: tuple[str, ...] = get_args(FitMethod)
+# States may be unlike those that a prior was learned from, in directions that hardly varied there
+# by many deviations. Data that say so are likelier under a prior that is so many times wider. Only
+# where values are so many times as many as latents: fewer might be those of a broken sensor.
+ENOUGH_VALUES = 1.5
+WIDER = (1.0, 10.0, 100.0, 1e3, 1e4)
 
 
 def infer_states(
@@ -39,7 +45,8 @@ def infer_states(
         times: (snapshots,) their times.
         method: "posterior" (needs `priors` and `noise`), "least-squares", or "adam" (the paper,
             `num_steps` steps at `rate`, of which the best or the last iterate counts).
-        priors: of several, each snapshot gets the one under which its data are most likely.
+        priors: of several, each snapshot gets the one under which its data are most likely; where
+            they are many, wider ones are tried too.
         noise: (channels,) variance of observed values about the decoder, normalised units.
         values: of each of `equations` the values themselves, where they are few; the posterior is
             then found from them, which is more accurate.
@@ -78,6 +85,21 @@ def infer_states(
     )
 
 
+def candidate_priors(
+    equations: NormalEquations, priors: Sequence[LatentPrior]
+) -> Sequence[LatentPrior]:
+    """The priors that states are tried with: wider ones too where there are many values."""
+    if bool((equations.summed().count >= ENOUGH_VALUES * equations.moment.shape[-1]).all()):
+        return [_widened(prior, times) for times in WIDER for prior in priors]
+    return priors
+
+
+@lru_cache(32)
+def _widened(prior: LatentPrior, times: float) -> LatentPrior:
+    """The same one every time: what was computed with it may have been kept."""
+    return prior.widened(times)
+
+
 def _likeliest(
     equations: NormalEquations,
     values: ValueRows | None,
@@ -85,6 +107,7 @@ def _likeliest(
     noise: Tensor,
 ) -> tuple[Posterior, Tensor]:
     """Each snapshot's posterior under its likeliest prior, and the share (n,) of variance left."""
+    priors = candidate_priors(equations, priors)
     found = [
         posterior(equations, prior, noise)
         if values is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -51,6 +51,10 @@ class LatentPrior:
             return torch.ones_like(determined)
         free = (self.count - determined - 1).clamp(min=1)
         return (self.count * (self.count - 1) / free.square()).clamp(min=1)
+
+    def widened(self, times: float) -> LatentPrior:
+        """The same for states that are so many times further from its mean."""
+        return replace(self, factor=times * self.factor)
 
     @property
     def covariance(self) -> Tensor:

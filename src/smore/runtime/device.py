@@ -45,15 +45,16 @@ def set_threads(count: int) -> None:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[int]:
     """Decompose matrices of a few hundred rows with one thread.
 
     Threads gain nothing there, and lose a hundred times where another process has the cores.
+    Gives the number that there are otherwise, for work that can be shared out whole.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with threadpool_limits(1):
-            yield
+            yield before
     finally:
         torch.set_num_threads(before)

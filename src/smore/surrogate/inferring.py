@@ -84,10 +84,12 @@ def evidence(surrogate: Surrogate, observations: Trajectories, noise: Noise) -> 
     equations = normal_equations(surrogate.decoder, blocks, chunk_size)
     expected = surrogate.expected_noise + instruments
     seen, is_seen = estimate_noise(equations, surrogate.least_noise + instruments, expected)
-    # New fields may be less unlike the training data than left-out trajectories were; that
-    # they are more unlike cannot be told from noise of the instruments.
-    growth = (seen - instruments) / surrogate.least_noise
-    most = surrogate.expected_noise / surrogate.least_noise
+    # New fields may be less unlike the training data than left-out trajectories were. That they
+    # are more unlike cannot be told from noise of instruments, unless they are seen whole, as the
+    # training data were, and nobody speaks of noise.
+    growth = ((seen - instruments) / surrogate.least_noise).clamp(min=1)
+    if told is not None or not _whole(surrogate, equations):
+        growth = torch.minimum(growth, surrogate.expected_noise / surrogate.least_noise)
     return Evidence(
         blocks,
         equations,
@@ -100,7 +102,7 @@ def evidence(surrogate: Surrogate, observations: Trajectories, noise: Noise) -> 
         torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
         seen if told is None else expected,
         is_seen if told is None else is_seen | _told(surrogate, noise),
-        torch.minimum(growth.clamp(min=1), most),
+        growth,
     )
 
 
@@ -122,6 +124,15 @@ def inferred(
         keeps=settings.fit_keeps,
     )
     return replace(state, noise_known=said.noise_known, growth=said.growth), said.blocks
+
+
+def _whole(surrogate: Surrogate, equations: list[NormalEquations]) -> bool:
+    """Whether states were observed at as many points as the training data were."""
+    if surrogate.mesh is None:
+        return False
+    points = surrogate.mesh.num_points if surrogate.seen is None else int(surrogate.seen.sum())
+    fewest = min(int(each.count.sum(1).min()) for each in equations)
+    return fewest >= points * surrogate.num_channels
 
 
 def noise_of(surrogate: Surrogate, noise: Noise) -> Tensor | None:

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from smore.runtime import one_thread
 from smore.training.dynamics.forced.record import ENOUGH_TRAJECTORIES, Array
 from smore.training.problem import TrainingProblem
 
-# Values of a snapshot that are enough to tell.
-MOST_VALUES = 1024
+# Values of a snapshot that are enough to tell, and snapshots, but of so many trajectories at least.
+MOST_VALUES, MOST_SNAPSHOTS, LEAST_TRAJECTORIES = 1024, 1280, 32
 LINEAR_SIZES, QUADRATIC_SIZES = (4, 8, 16, 32, 64, 128), (4, 8, 16, 32)
 RIDGES = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 # One trajectory in so many is forecast, so many steps ahead.
@@ -35,12 +36,21 @@ def asks_for_quadratic(problem: TrainingProblem, groups: tuple[int, ...]) -> boo
     """
     if len(set(groups)) < ENOUGH_TRAJECTORIES or not problem.timeline.uniform:
         return False
-    linear, quadratic = errors_of_kinds(_states(problem), np.array(groups))
+    some = _some(np.array(groups), int(problem.timeline.valid.sum()))
+    linear, quadratic = errors_of_kinds(_states(problem)[some], np.array(groups)[some])
     return bool(WORTHWHILE * quadratic < linear)
 
 
+def _some(groups: NDArray[np.intp], num_snapshots: int) -> NDArray[np.bool_]:
+    """(sequences,) those of an even choice of trajectories."""
+    numbers = np.unique(groups)
+    wanted = max(LEAST_TRAJECTORIES, len(numbers) * MOST_SNAPSHOTS // num_snapshots)
+    chosen = np.linspace(0, len(numbers) - 1, min(wanted, len(numbers))).round().astype(int)
+    return np.isin(groups, numbers[chosen])
+
+
 @one_thread()
-def errors_of_kinds(states: Array, groups: np.ndarray) -> tuple[float, float]:
+def errors_of_kinds(states: Array, groups: NDArray[np.intp]) -> tuple[float, float]:
     """Least mean squared errors of left-out forecasts by linear and by quadratic maps.
 
     Args:

@@ -24,14 +24,13 @@ from smore.training.decoder.pieces import LEAST_POINTS, Piece
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
-from smore.training.dynamics.forced.decay import decayed
 from smore.training.dynamics.forced.record import (
     Array,
     Record,
     checking_splits,
     choosing_splits,
 )
-from smore.training.dynamics.forced.search import LeftOutForecasts, Search
+from smore.training.dynamics.forced.search import Search
 from smore.training.dynamics.forced.simple_members import plain_dmd, share_of_simple
 from smore.training.dynamics.forced.system import System
 from smore.training.preparing import Prepared
@@ -94,22 +93,25 @@ class Study:
         return self.system.seen(change, shift), self.errors.seen(change)
 
 
-@one_thread()
 @torch.no_grad()
 def study(prepared: Prepared, device: torch.device) -> Study:
     """Choose centre, size and dynamics of a record on one mesh."""
-    settings, problem = prepared.settings, prepared.problem
-    joint = problem.num_channels > 1
     compressed = compress(_block(prepared, device), None)
+    with one_thread() as threads:  # from here on matrices are small
+        return _studied(prepared, compressed, threads)
+
+
+def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
+    settings, problem = prepared.settings, prepared.problem
     coordinates = compressed.coordinates.numpy()
     groups = np.array(prepared.trajectories.groups)
     step = float(problem.timeline.steps[problem.timeline.valid[:, 1:]].median())
     record = Record.of(coordinates, problem.timeline, groups, step)
     centres = centre_kinds(record, prepared.pace, prepared.trajectories.clock, settings.periods)
     search = Search(record, choosing_splits(record), centres, settings.latent_dim)
-    candidate = search.best()
+    candidate = search.best(threads)
     dmd = _plain_dmd(search, compressed, prepared)
-    anomalies, matrix, constant = search.fitted(None, candidate)
+    anomalies, _, constant = search.fitted(None, candidate)
     rank = len(constant)
     recent, origin = None, compressed.mean
     if candidate.share < 1:
@@ -119,23 +121,48 @@ def study(prepared: Prepared, device: torch.device) -> Study:
     subspace = _principal(subspace, compressed.coordinates.numpy())
     cost = _cost_of_decay(search, candidate)
     decay = settings.stabilise == "always" or (settings.stabilise == "auto" and cost <= STABLE_COST)
-    if decay:
-        matrix = decayed(matrix)
+    matrix = search.fitted(None, candidate, decay=decay)[1]
     moved = (compressed.mean - origin).numpy()
     system = System.within(subspace, moved, anomalies, matrix, constant, step)
-    checks = Search(record, checking_splits(record), centres, settings.latent_dim)
-    forecasts = checks.left_out(candidate, decay=decay)
+    checks = search  # of many trajectories the same ones are left out for error bars
+    if not search.many:
+        checks = Search(record, checking_splits(record), centres, settings.latent_dim)
+    forecasts, later = (each.left_out(candidate, decay=decay) for each in (checks, search))
     excess = checks.missed_more(candidate, subspace.shape[1]) / compressed.total_points
-    errors = _lead_errors(forecasts, subspace, compressed, problem.num_channels, excess, step)
+    more = torch.full((problem.num_channels,), excess, dtype=torch.float64)
+    sample, outside = _sampled(subspace, compressed)
+    errors = lead_errors(
+        forecasts,
+        subspace,
+        sample=sample,
+        outside=outside,
+        excess=more,
+        step=step,
+        latest=later.errors[-1],
+        variance=search.variance,
+    )
     small = compressed.within(torch.as_tensor(subspace))
     piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
-    frequencies, shrinkage = anomalies.centre.frequencies, candidate.shrinkage
     chosen = settings.replace(
         latent_dim=subspace.shape[1],
-        latents="joint" if joint else "shared",
-        periods=tuple((prepared.pace.scale / frequencies).tolist()),
+        latents="joint" if problem.num_channels > 1 else "shared",
+        periods=tuple((prepared.pace.scale / anomalies.centre.frequencies).tolist()),
     )
-    findings = {
+    findings = _choices(candidate, rank) | {
+        "checked_steps": float(forecasts.leads[-1]) if checks.splits else 0.0,
+        "stretches": float(len(checks.splits)),
+        "stretches_unlike": errors.unlike,
+        "cost_of_stability": cost,
+        "stabilised": float(decay),
+    }
+    findings |= share_of_simple(search, candidate, decay=decay)
+    return Study(chosen, piece, system, recent, errors, findings, dmd)
+
+
+def _choices(candidate: Candidate, rank: int) -> dict[str, float]:
+    """A candidate in numbers."""
+    shrinkage = candidate.shrinkage
+    return {
         "rank": float(rank),
         "ridge": shrinkage.ridge if np.isfinite(shrinkage.ridge) else -1.0,
         "ridge_power": shrinkage.power,
@@ -143,13 +170,7 @@ def study(prepared: Prepared, device: torch.device) -> Study:
         "share": candidate.share,
         "trend": float(candidate.centre.trend),
         "periods_found": float(candidate.centre.found),
-        "checked_steps": float(forecasts.leads[-1]) if checks.splits else 0.0,
-        "stretches": float(len(checks.splits)),
-        "stretches_unlike": errors.unlike,
-        "cost_of_stability": cost,
-        "stabilised": float(decay),
-    } | share_of_simple(search, candidate, decay=decay)
-    return Study(chosen, piece, system, recent, errors, findings, dmd)
+    }
 
 
 def _plain_dmd(search: Search, compressed: Compressed, prepared: Prepared) -> PodDmd | None:
@@ -230,20 +251,11 @@ def _cost_of_decay(search: Search, candidate: Candidate) -> float:
     return float(np.expm1(stable - free))
 
 
-def _lead_errors(
-    forecasts: LeftOutForecasts,
-    subspace: Array,
-    compressed: Compressed,
-    num_channels: int,
-    excess: float,
-    step: float,
-) -> LeadErrors:
-    """Errors of forecasts inside the record, at some points of its mesh."""
+def _sampled(subspace: Array, compressed: Compressed) -> tuple[Array, Array]:
+    """The field at some points (values, R), and the variance there outside the subspace."""
     rows = torch.linspace(0, compressed.block.num_points - 1, SAMPLED).round().long().unique()
     values = compressed.block.at(rows).values[:, :-1].to("cpu", torch.float64)
     sample = (values / compressed.energies.sqrt()).numpy()
     states = compressed.coordinates.numpy()
     missed = states - states @ subspace @ subspace.T
-    outside = np.square(missed @ sample.T).mean(0) + compressed.rest
-    more = torch.full((num_channels,), excess, dtype=torch.float64)
-    return lead_errors(forecasts, subspace, sample, outside, more, step)
+    return sample, np.square(missed @ sample.T).mean(0) + compressed.rest

@@ -31,6 +31,7 @@ def gram(request, monkeypatch):
     """The Gram matrix formed, or only applied to a subspace."""
     if request.param == "applied":
         monkeypatch.setattr(compression, "FEW_COLUMNS", 1)
+        monkeypatch.setattr(compression, "FEW_TIMES", 0)
         monkeypatch.setattr(compression, "BYTES_AT_ONCE", 2**16)  # several chunks of points
 
 
@@ -73,6 +74,7 @@ def test_the_pod_limit_is_what_the_best_basis_leaves_out():
 def test_what_a_subspace_does_not_hold_is_known_to_be_left_out(monkeypatch):
     """A spectrum that goes on beyond the rank: little is lost of what leads, and sums add up."""
     monkeypatch.setattr(compression, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(compression, "FEW_TIMES", 0)
     monkeypatch.setattr(compression, "_most_columns", lambda _: 30)
     generator = torch.Generator().manual_seed(4)
     fall = 0.85 ** torch.arange(60, dtype=torch.float64)

@@ -113,6 +113,13 @@ class FeatureSums:
             max(self.energy - float(caught), 0.0),
         )
 
+    def rounding(self, solution: Solution) -> float:
+        """What coefficients in float32 leave of ‖F‖² at least: large terms of a mode cancel.
+
+        Each is off by up to half a unit in its last place, evenly: of variance eps² / 12.
+        """
+        return self.energy * (solution.largest * torch.finfo(torch.float32).eps) ** 2 / 12
+
     def error(self, solution: Solution) -> float:
         """‖F - Y M Z‖² of these points, for modes and latents that come from others."""
         matrix, codes = solution.matrix, solution.codes
@@ -222,8 +229,7 @@ def solve_decoder(
     least = ridge or choose_ridge(decoder, block)
     for ridge in (least, *(larger for larger in LARGER if larger > least)):
         found = sums.solve(decoder.latent_dim, ridge)
-        rounding = sums.energy * (found.largest * torch.finfo(torch.float32).eps) ** 2
-        if rounding <= ROUNDING_SHARE * found.left_out:
+        if sums.rounding(found) <= ROUNDING_SHARE * found.left_out:
             break
     kept = float(with_offset)
     decoder.set_matrices(found.matrix, kept * found.offset, kept * found.constant)

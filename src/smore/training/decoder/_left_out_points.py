@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from smore.data import Block, Mesh
 from smore.decoder import FilterNetwork, Interpolation, interpolation_of
 from smore.settings import PAPERS_SCALE
-from smore.training.decoder._closed_form import LARGER, RIDGE, FeatureSums
+from smore.training.decoder._closed_form import LARGER, RIDGE, FeatureSums, Solution
 from smore.training.decoder._nodes import Nodes
 from smore.training.decoder.compression import Compressed
 
@@ -22,23 +23,51 @@ SCALES = (8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 # Points that are looked at, and the share of them that is left out.
 MOST_POINTS = 4096
 LEFT_OUT = 0.25
+# A network that leaves so many times too much of some points will not do better at all of them.
+HOPELESS = 2.0
 
 
 def best_frequency_scale(
-    fresh: Callable[[float], FilterNetwork], compressed: Compressed | None
-) -> float:
-    """The scale whose features, at points that are left out, say most about them."""
+    fresh: Callable[[float], FilterNetwork],
+    compressed: Compressed | None,
+    *,
+    most: float = math.inf,
+) -> float | None:
+    """The scale whose features, at points that are left out, say most about them.
+
+    Args:
+        fresh: a network of some scale.
+        compressed: the data, if they are on one mesh.
+        most: mean squared error that a network may leave of the points it is fitted to.
+
+    Returns:
+        None where networks of all scales leave far more than that.
+    """
     if compressed is None:
         return PAPERS_SCALE
     training, judging = _split(compressed)
+    most *= HOPELESS * training.num_points
     errors = []
     for scale in SCALES:
         decoder = fresh(scale)
-        sums, others = (FeatureSums.of(decoder, block) for block in (training, judging))
-        errors.append(
-            min(others.error(sums.solve(decoder.latent_dim, ridge)) for ridge in (RIDGE, *LARGER))
-        )
-    return SCALES[int(np.argmin(errors))]
+        sums = FeatureSums.of(decoder, training)
+        solutions = _not_hopeless(sums, decoder.latent_dim, most)
+        others = FeatureSums.of(decoder, judging) if solutions else sums
+        errors.append(min(map(others.error, solutions), default=math.inf))
+    best = int(np.argmin(errors))
+    return SCALES[best] if math.isfinite(errors[best]) else None
+
+
+def _not_hopeless(sums: FeatureSums, latent_dim: int, most: float) -> list[Solution]:
+    """Solutions with rising ridges that leave no more energy than that, rounding included."""
+    found = []
+    for ridge in (RIDGE, *LARGER):
+        solution = sums.solve(latent_dim, ridge)
+        if solution.left_out > most:  # as larger ridges do all the more
+            break
+        if sums.rounding(solution) <= most:
+            found.append(solution)
+    return found
 
 
 def _split(compressed: Compressed) -> tuple[Block, Block]:

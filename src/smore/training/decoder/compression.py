@@ -25,13 +25,16 @@ import torch
 from torch import Tensor
 
 from smore.data import AnyBlock, Block, ColumnStore, StoredBlock
+from smore.runtime import one_thread
 
 # Share of the POD limit's residual that the factor may leave out.
 LEFT_OUT = 1e-3
-# Up to so many columns, or points, a root of the Gram matrix is decomposed.
-FEW_COLUMNS = 1024
-# Passes over the data that turn a random subspace towards the leading directions.
-PASSES = 2
+# Up to so many columns, or points, a root of the Gram matrix is decomposed; and up to so many times
+# as many as directions are wanted, where passes would take longer.
+FEW_COLUMNS, FEW_TIMES = 1024, 2
+# Passes over the data that turn a random subspace towards the leading directions. The first one is
+# not the last word, and float32 takes half the time.
+PASSES = torch.float32, torch.float64
 # Directions with less than this share of the largest energy are round-off: of a root, and where
 # squares were summed.
 ROUND_OFF, SUMMED_ROUND_OFF = 1e-30, 1e-15
@@ -40,7 +43,7 @@ BYTES_AT_ONCE = 2**26
 
 
 # Directions of a factor that is to have as many as the data.
-MOST_DIRECTIONS = 960
+MOST_DIRECTIONS = 640
 
 
 def _most_columns(latent_dim: int | None) -> int:
@@ -141,10 +144,11 @@ def compress(block: AnyBlock, latent_dim: int | None, *, centred: bool = True) -
     assert block.observed is None
     count, rank = block.num_columns, _most_columns(latent_dim)
     columns = _Columns(block, centred)
-    energies, vectors, image = columns.leading(rank)
+    few = min(count, block.total_points) <= max(FEW_COLUMNS, FEW_TIMES * rank)
+    energies, vectors, image = columns.decomposed() if few else columns.leading(rank)
     # The sum of what is left out, not a difference of large ones, where all of it is at hand.
     beyond_rank = float(energies[rank:].sum())
-    if not columns.few:
+    if not few:
         beyond_rank = max(columns.energy - float(energies.sum()), 0.0)
     energies, vectors, image = energies[:rank], vectors[:, :rank], image[:, :rank]
     beyond = energies.flip(0).cumsum(0).flip(0) + beyond_rank  # beyond[k]: what k columns leave
@@ -178,28 +182,27 @@ class _Columns:
         self.energy = self.mean_energy = 0.0
         self.cross = torch.zeros(block.num_columns, dtype=torch.float64)
 
+    def decomposed(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All eigenvalues of G, falling, their vectors (columns, n), and G times these."""
+        root = self.root()
+        with one_thread():
+            _, singular, vectors = torch.linalg.svd(root, full_matrices=False)
+        energies = singular.square()
+        kept = max(int((energies > ROUND_OFF * energies[0]).sum()), 1)
+        energies, vectors = energies[:kept].clamp(min=1e-300), vectors[:kept].T
+        return energies, vectors, vectors * energies
+
     def leading(self, rank: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Leading eigenvalues of G, falling, their vectors (columns, n), and G times these."""
-        if self.few:
-            _, singular, vectors = torch.linalg.svd(self.root(), full_matrices=False)
-            energies = singular.square()
-            kept = max(int((energies > ROUND_OFF * energies[0]).sum()), 1)
-            energies, vectors = energies[:kept].clamp(min=1e-300), vectors[:kept].T
-            return energies, vectors, vectors * energies
+        """The leading ones of these, found by passes over the points."""
         count = self.block.num_columns
         generator = torch.Generator().manual_seed(0)
         subspace = torch.randn(count, rank, dtype=torch.float64, generator=generator)
-        for _ in range(PASSES):
-            subspace = torch.linalg.qr(self.applied(subspace)).Q
+        for dtype in PASSES:
+            subspace = torch.linalg.qr(self.applied(subspace, dtype)).Q
         image = self.applied(subspace)
         energies, vectors = torch.linalg.eigh(subspace.T @ image)
         energies, vectors = _falling(energies, vectors)
         return energies, subspace @ vectors, image @ vectors
-
-    @property
-    def few(self) -> bool:
-        """Whether a root of G is small."""
-        return min(self.block.num_columns, self.block.total_points) <= FEW_COLUMNS
 
     def root(self) -> Tensor:
         """R (n, columns) with RᵀR = G."""
@@ -218,20 +221,20 @@ class _Columns:
         self.cross = cross
         return self.block.team.gather(found)
 
-    def applied(self, subspace: Tensor) -> Tensor:
-        """G Ω for Ω (columns, n)."""
-        count = self.block.num_columns
-        total = torch.zeros(count, subspace.shape[1], dtype=torch.float64)
-        energy = torch.zeros(2, dtype=torch.float64)
-        cross = torch.zeros_like(self.cross)
-        for columns, mean in _departures(self.block, self.centred):
+    def applied(self, subspace: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+        """G Ω for Ω (columns, n), to the precision of `dtype`."""
+        subspace = subspace.to(dtype)
+        total = torch.zeros_like(subspace)
+        energy = torch.zeros(2, dtype=dtype)
+        cross = torch.zeros_like(subspace[:, 0])
+        for columns, mean in _departures(self.block, self.centred, dtype):
             total.addmm_(columns.T, columns @ subspace)
             cross.addmv_(columns.T, mean)
             energy += torch.stack([columns.square().sum(), mean.square().sum()])
         self.block.team.add_up(total, energy, cross)
         self.energy, self.mean_energy = energy.tolist()
-        self.cross = cross
-        return total
+        self.cross = cross.double()
+        return total.double()
 
 
 def _falling(energies: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -241,10 +244,12 @@ def _falling(energies: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     return energies[:kept].clamp(min=1e-300), vectors[:, :kept]
 
 
-def _departures(block: AnyBlock, centred: bool) -> Iterator[tuple[Tensor, Tensor]]:
-    """Columns about the mean, and the mean, at some points after the others; in float64."""
+def _departures(
+    block: AnyBlock, centred: bool, dtype: torch.dtype = torch.float64
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Columns about the mean, and the mean, at some points after the others."""
     for chunk in block.chunks(max(BYTES_AT_ONCE // (8 * block.num_columns), 64)):
-        columns = chunk.values.to("cpu", torch.float64)
+        columns = chunk.values.to("cpu", dtype)
         mean = columns.mean(1) if centred else columns.new_zeros(len(columns))
         yield columns - mean[:, None], mean
 

@@ -7,13 +7,14 @@ say about points that were left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from smore.data import Block
+from smore.data import AnyBlock, Block
 from smore.decoder import Decoder, FilterNetwork
 from smore.errors import DivergenceError, SettingsError
 from smore.settings import Settings
@@ -22,6 +23,7 @@ from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.decoder._closed_form import solve_decoder
 from smore.training.decoder._left_out_points import best_frequency_scale, network_is_better
 from smore.training.decoder._nodes import Nodes
+from smore.training.decoder._pooled import choose_regression, pool
 from smore.training.decoder._variable_projection import fit_decoder, projection_error
 from smore.training.decoder.compression import Compressed
 from smore.training.decoder.pieces import Piece
@@ -70,6 +72,7 @@ class DecoderFit:
 
     def __post_init__(self) -> None:
         self.settings = self.prepared.settings
+        self._state = self.generator.get_state()
         self.divergence: DivergenceError | None = None
         limit = sum(piece.limit for piece in self.pieces)
         # Bases for one mesh each, or for some of the data, say little about a basis for all.
@@ -89,24 +92,68 @@ class DecoderFit:
 
     def run(self) -> Decoder:
         """The decoder that the settings name, or the better one."""
-        nodes = self._nodes()
-        if self.settings.decoder == "gridded":
-            if nodes is None:
-                raise SettingsError(_no_mesh(self.settings))
-            self.settings = _gridded(self.settings)
-            return nodes.decoder(self.settings.latent_dim or 0, self.with_offset).to(self.device)
-        network = self._network()
+        nodes, asked = self._nodes(), self.settings.decoder
+        if asked == "gridded" and nodes is None:
+            raise SettingsError(_no_mesh(self.settings))
+        network: FilterNetwork | None = None
+        if asked == "network" or nodes is None:
+            network = self._learned()
+        elif asked is None:
+            network = self._as_good_as(nodes)
+        if network is not None:
+            self.settings = self.settings.replace(decoder="network")
+            return network
+        assert nodes is not None
+        self.settings = _gridded(self.settings)
+        return nodes.decoder(self.settings.latent_dim or 0, self.with_offset).to(self.device)
+
+    def _learned(self) -> FilterNetwork:
+        """A network, by descent where the closed form is not enough."""
+        network = self._pooled() if self.compressed is None else None
+        if network is not None:
+            return network
+        scale = self._scale()
+        assert scale is not None
+        network = self._network(scale)
         left = self._solve(network)
-        asked = self.settings.decoder == "network"
-        if not asked and nodes is not None and left is not None and self.compressed is not None:
-            as_good = left <= max(AS_GOOD * self.findings.get("pod_limit", 0.0), ROUNDED)
-            if not (as_good and network_is_better(network, self.compressed, nodes)):
-                self.settings = _gridded(self.settings)
-                return nodes.decoder(network.latent_dim, self.with_offset).to(self.device)
-        self.settings = self.settings.replace(decoder="network")
         if left is None or left > NEAR_LIMIT * self.findings.get("pod_limit", 0.0):
             self._descend(network)
         return network
+
+    def _pooled(self) -> FilterNetwork | None:
+        """A network for snapshots with points of their own, if these can be regressed on features.
+
+        By descent from there, where features miss more than the modes have to.
+        """
+        blocks: list[AnyBlock] = list(self.prepared.problem.blocks)
+        if self.settings.latents == "joint":
+            blocks = [block.stacked() for block in blocks]
+        found = choose_regression(self._network, blocks, self.settings.frequency_scale)
+        if found is None:
+            return None
+        self.settings = self.settings.replace(frequency_scale=found.scale)
+        network, small = found.decoder, pool(found, blocks, centred=self.with_offset)
+        left = solve_decoder(network, small.block, with_offset=self.with_offset)
+        error = left / small.total_points + small.rest + found.missed
+        self._progress(0, error)
+        if error > NEAR_LIMIT * small.pod_limit(network.latent_dim):
+            self._descend(network)
+        return network
+
+    def _as_good_as(self, nodes: Nodes) -> FilterNetwork | None:
+        """A network that decodes the mesh as well as its own modes do, and better in between.
+
+        None where the closed form gives none: descent would cost more than it could gain.
+        """
+        compressed = nodes.compressed
+        most = max(AS_GOOD * self.findings.get("pod_limit", 0.0), ROUNDED)
+        scale = self._scale(most - compressed.rest)
+        if scale is None:
+            return None
+        network = self._network(scale)
+        left = self._solve(network)
+        good = left is not None and left <= most and network_is_better(network, compressed, nodes)
+        return network if good else None
 
     def _nodes(self) -> Nodes | None:
         """The points of the one mesh there is, if modes at all of them can be stored."""
@@ -120,26 +167,23 @@ class DecoderFit:
             return None
         return Nodes.of(prepared, self.compressed, outputs)
 
-    def _network(self) -> FilterNetwork:
-        """A fresh network, with the frequency scale that left-out points like best."""
-        prepared = self.prepared
-        state = self.generator.get_state()
-
-        def fresh(scale: float) -> FilterNetwork:
-            self.generator.set_state(state)
-            settings = self.settings.replace(decoder="network", frequency_scale=scale)
-            return build_network(
-                settings,
-                prepared.coordinate_map.decoder_dim,
-                self.generator,
-                num_channels=prepared.problem.num_channels,
-            ).to(self.device)
-
-        if self.settings.frequency_scale is None:
-            scale = best_frequency_scale(fresh, self.compressed)
+    def _scale(self, most: float = math.inf) -> float | None:
+        """The frequency scale that left-out points like best; see `best_frequency_scale`."""
+        scale = self.settings.frequency_scale
+        if scale is None:
+            scale = best_frequency_scale(self._network, self.compressed, most=most)
             self.settings = self.settings.replace(frequency_scale=scale)
-        assert self.settings.frequency_scale is not None
-        return fresh(self.settings.frequency_scale)
+        return scale
+
+    def _network(self, scale: float) -> FilterNetwork:
+        """A fresh network, from the same random numbers whenever one is asked for."""
+        self.generator.set_state(self._state)
+        return build_network(
+            self.settings.replace(decoder="network", frequency_scale=scale),
+            self.prepared.coordinate_map.decoder_dim,
+            self.generator,
+            num_channels=self.prepared.problem.num_channels,
+        ).to(self.device)
 
     def _solve(self, decoder: FilterNetwork) -> float | None:
         """Closed form, and the mean squared error that it leaves; None where there is none."""

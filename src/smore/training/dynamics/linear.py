@@ -336,8 +336,16 @@ class Transitions:
         energies = square.diagonal()
         typical = energies.mean().clamp(min=1e-300)
         penalty = ridge.size * typical * (energies / typical) ** ridge.power
-        change = torch.linalg.lstsq(square + penalty.diag(), cross, driver="gelsd").solution
-        return identity + change.T
+        return identity + _solved(square + penalty.diag(), cross, ridge).T
+
+
+def _solved(square: Tensor, cross: Tensor, ridge: Ridge) -> Tensor:
+    """Of symmetric equations; by a Cholesky factor where a ridge makes sure that there is one."""
+    if ridge.size:
+        root, failed = torch.linalg.cholesky_ex(square)
+        if not int(failed):
+            return torch.cholesky_solve(cross, root)
+    return torch.linalg.lstsq(square, cross, driver="gelsd").solution
 
 
 def assign_folds(groups: Tensor) -> Tensor:

@@ -27,6 +27,7 @@ RIDGES = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1)
 # The linear part is better determined than the quadratic one and needs less.
 LINEAR_SHARE = 1e-2
 QUADRATURE_NODES = 4
+ROWS_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +57,13 @@ class IntegralRegression:
         size = num_features(self.dim)
         self.gram = torch.zeros(size, size, dtype=torch.float64)
         self.cross = torch.zeros(size, self.dim, dtype=torch.float64)
-        values = latents.to("cpu", torch.float64).numpy()
-        for sequence, valid, steps in zip(
-            values, timeline.valid.numpy(), timeline.steps.numpy(), strict=True
-        ):
-            length = int(valid.sum())
-            integrals = interval_integrals(sequence[:length], steps[: length - 1], features)
-            self.gram += integrals.T @ integrals
-            self.cross += integrals.T @ torch.as_tensor(np.diff(sequence[:length], axis=0))
+        # Many intervals at once: each update passes over the whole Gram matrix.
+        at_once = max(1, ROWS_AT_ONCE // max(latents.shape[1] - 1, 1))
+        for start in range(0, len(latents), at_once):
+            some = slice(start, start + at_once)
+            rows, changes = _intervals(latents[some], timeline.valid[some], timeline.steps[some])
+            self.gram.addmm_(rows.T, rows)
+            self.cross.addmm_(rows.T, changes)
 
     def solve(self, ridge: float) -> Operators:
         """The operators of smallest penalised misfit."""
@@ -91,6 +91,17 @@ class IntegralRegression:
         monomials = operators.slices[:, first, second].T
         monomials = torch.where((first == second)[:, None], monomials, 2 * monomials)
         return torch.cat([operators.bias[None], operators.linear.T, monomials])
+
+
+def _intervals(latents: Tensor, valid: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
+    """∫ φ(a(t)) dt and a(t₁) - a(t₀) of every interval of some sequences."""
+    rows, changes = [], []
+    values = latents.to("cpu", torch.float64).numpy()
+    for sequence, known, own in zip(values, valid.numpy(), steps.numpy(), strict=True):
+        length = int(known.sum())
+        rows.append(interval_integrals(sequence[:length], own[: length - 1], features))
+        changes.append(torch.as_tensor(np.diff(sequence[:length], axis=0)))
+    return torch.cat(rows), torch.cat(changes)
 
 
 def interval_integrals(

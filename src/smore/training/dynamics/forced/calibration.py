@@ -16,6 +16,9 @@ from smore.training.dynamics.forced.search import LeftOutForecasts
 SEEN = 0.9
 # 90% of normal errors are within so many standard deviations, and what is asked on top.
 WIDTH, MARGIN = 1.645, 1.05
+# A model that still learns has errors of less than this share of the variance, which fall from each
+# stretch to the next, by more than so many times in all.
+EXACT, LEARNS = 1e-4, 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,20 +59,25 @@ class LeadErrors:
 def lead_errors(
     forecasts: LeftOutForecasts,
     subspace: Array,
+    *,
     sample: Array,
     outside: Array,
     excess: Tensor,
     step: float,
+    latest: Array,
+    variance: float,
 ) -> LeadErrors:
     """Sizes by lead, a pattern, and as much on top as the tails of the errors ask for.
 
     Args:
-        forecasts: errors in R coordinates.
+        forecasts: errors in R coordinates, of stretches one after the other.
         subspace: (R, p) orthonormal columns.
         sample: (values, R) the field at some points, from the coordinates.
         outside: (values,) variance at these points of what the subspace does not hold.
         excess: see `LeadErrors`.
         step: model time.
+        latest: (forecasts, leads, R) errors of a later stretch, nearer to the end of the record.
+        variance: of the states.
     """
     inside = [errors @ subspace for errors in forecasts.errors]
     sizes = np.array([np.nanmean(np.square(each).sum(2), axis=0) for each in inside])
@@ -88,10 +96,14 @@ def lead_errors(
         expected = np.sqrt(size[:, None] * varies + outside + 1e-300)
         ratios.append(np.nanquantile(np.abs(errors @ sample.T) / expected, 0.9))
     growth = max(float(np.mean(ratios)) / WIDTH, 0.1) * MARGIN
-    # The median of stretches: one in which all went wrong, or nothing, does not say much. Errors
-    # do not shrink with lead time.
-    level = np.maximum.accumulate(np.exp(np.median(np.log(sizes), axis=0)))
-    total = sizes.mean(1)
+    # The median of stretches: one in which all went wrong, or nothing, does not say much. But what
+    # is exact but for what was not seen yet is the better the more was seen, and the latest tells.
+    level, total = np.exp(np.median(np.log(sizes), axis=0)), sizes.mean(1)
+    newest = np.nanmean(np.square(latest @ subspace).sum(2), axis=0)[: len(level)]
+    falls = bool((np.diff([*total, newest.mean()]) < 0).all()) and total[0] > LEARNS * total[-1]
+    if falls and len(newest) == len(level) and newest.mean() < EXACT * variance:
+        level = newest
+    level = np.maximum.accumulate(level)  # errors do not shrink with lead time
     return LeadErrors(
         np.concatenate([[0.0], forecasts.leads * step]),
         growth**2 * np.concatenate([[0.0], level]),

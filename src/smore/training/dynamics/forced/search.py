@@ -7,11 +7,13 @@ averaged over several such times, so that a stretch in which everybody errs deci
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.training.dynamics.forced._decay import decayed
 from smore.training.dynamics.forced.anomalies import Anomalies, strongest_frequencies
 from smore.training.dynamics.forced.candidates import (
     COUNTS,
@@ -26,7 +28,6 @@ from smore.training.dynamics.forced.candidates import (
     Size,
     shrunk_towards,
 )
-from smore.training.dynamics.forced.decay import decayed
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
     Array,
@@ -90,12 +91,13 @@ class Search:
             ]
         self._anomalies: dict[tuple[int | None, CentreKind, float], Anomalies] = {}
         self._targets: dict[Anomalies, _Target] = {}
+        self._maps: dict[tuple[int | None, Candidate, bool], tuple[Array, Array]] = {}
 
-    def best(self) -> Candidate:
-        """The candidate with the smallest error."""
+    def best(self, threads: int = 1) -> Candidate:
+        """The candidate with the smallest error; splits and centres are shared among threads."""
         if not self.splits:  # too short to leave anything out: what cannot go wrong
             return Candidate(CentreKind(), False, Size(1), Shrinkage(np.inf, 1.0))
-        scores = self._scores()
+        scores = self._scores(threads)
         best = sorted(scores, key=lambda each: scores[each])
         return next((each for each in best if not self.runs_away(each)), best[0])
 
@@ -106,14 +108,12 @@ class Search:
 
         Args:
             candidate: what is tried.
-            decay: whether its eigenvalues are made to decay.
+            decay: see `fitted`.
             negligible: share of the variance below which errors are alike.
         """
         errors = []
         for number in range(len(self.splits)):
-            anomalies, matrix, constant = self.fitted(number, candidate)
-            if decay:
-                matrix = decayed(matrix)
+            anomalies, matrix, constant = self.fitted(number, candidate, decay=decay)
             errors.append(self._map_errors(number, anomalies, matrix[None], constant[None])[0])
         least = (negligible - ROUND_OFF) * self.variance
         return self._mean(np.array(errors) + least, self.weights) + candidate.handicap
@@ -138,12 +138,24 @@ class Search:
             self._anomalies[key] = Anomalies(self.record, training, centre, frequencies)
         return self._anomalies[key]
 
-    def fitted(self, number: int | None, candidate: Candidate) -> tuple[Anomalies, Array, Array]:
-        """What a split learns of a candidate: departures, M (rank, rank) and c of b ↦ b M + c."""
+    def fitted(
+        self, number: int | None, candidate: Candidate, *, decay: bool = False
+    ) -> tuple[Anomalies, Array, Array]:
+        """What a split learns of a candidate: departures, M (rank, rank) and c of b ↦ b M + c.
+
+        Args:
+            number: of the split; None for all of the record.
+            candidate: what is fitted.
+            decay: whether its eigenvalues are made to decay.
+        """
         anomalies = self.anomalies(number, candidate.centre, candidate.share)
-        rank = anomalies.rank(candidate.size)
-        matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
-        return anomalies, matrices[0], constants[0]
+        key = (number, candidate, decay)
+        if key not in self._maps:
+            rank = anomalies.rank(candidate.size)
+            matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
+            matrix = decayed(matrices[0]) if decay else matrices[0]
+            self._maps[key] = matrix, constants[0]
+        return anomalies, *self._maps[key]
 
     def runs_away(self, candidate: Candidate) -> bool:
         """Whether departures grow by more than MOST_GROWTH within the horizon."""
@@ -157,8 +169,8 @@ class Search:
             return self._standing_still()
         found = []
         for number, split in enumerate(self.splits):
-            anomalies, matrix, constant = self.fitted(number, candidate)
-            matrix, rank = decayed(matrix) if decay else matrix, len(constant)
+            anomalies, matrix, constant = self.fitted(number, candidate, decay=decay)
+            rank = len(constant)
             power = _augmented(matrix[None], constant[None], int(split.leads[0]))[0]
             rows = np.minimum(split.origins[:, None] + split.leads, len(self.record) - 1)
             state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
@@ -195,12 +207,13 @@ class Search:
             more.append(squared[~split.training].mean() - squared[known].mean())
         return max(float(np.mean(more)), 0.0) if more else 0.0
 
-    def _scores(self) -> dict[Candidate, float]:
+    def _scores(self, threads: int) -> dict[Candidate, float]:
         """Of every candidate that all splits are long enough for."""
         table: dict[Candidate, list[float]] = {}
-        for number in range(len(self.splits)):
-            for centre, share in self.learned:
-                for candidate, error in self._tried(number, centre, share):
+        jobs = [(number, *each) for number in range(len(self.splits)) for each in self.learned]
+        with ThreadPoolExecutor(threads) as pool:
+            for tried in pool.map(lambda job: self._tried(*job), jobs):
+                for candidate, error in tried:
                     table.setdefault(candidate, []).append(error)
         return {
             candidate: self._mean(np.array(errors), self.weights) + candidate.handicap
