@@ -9,9 +9,9 @@ import typer
 from typer.testing import CliRunner
 
 from smore import SMORE, Trajectories
-from smore.analysis.sensor_plan import field_deviation, plan_sensors
+from smore.analysis.sensor_plan import field_deviation, plan_sensors, told_share
 from smore.cli.output import console
-from smore.cli.sensors import sensors, share
+from smore.cli.sensors import sensors
 from smore.data import Space
 from smore.data.quadrature import scattered_mesh
 from smore.errors import DataError, SettingsError
@@ -65,8 +65,8 @@ def test_the_screen_says_what_the_sensors_promise(folder, output):
     told = json.loads(run(*arguments, "--json"))
     first = printed.splitlines()[0]
     assert first == (
-        f"12 sensors are expected to explain {share(told['explained'])} of the variance of the "
-        f"field; 12 random ones {share(told['random_explained'])}"
+        f"12 sensors are expected to explain {told_share(told['explained'])} of the variance of "
+        f"the field; 12 random ones {told_share(told['random_explained'])}"
     )
     rows = [line.split("│")[1:-1] for line in printed.splitlines() if line.startswith("│")]
     assert [row[0].strip() for row in rows] == [str(n + 1) for n in range(10)]
@@ -188,8 +188,8 @@ def test_noise_is_for_all_channels_or_by_name(folder, output):
 
 def test_shares_are_told_with_as_many_nines_as_they_have():
     told = {0.0: "0%", 0.872: "87%", 0.992: "99.2%", 0.99934: "99.93%", 0.999997: "99.9997%"}
-    assert {value: share(value) for value in told} == told
-    assert share(1 - 1e-9) == "more than 99.9999%"
+    assert {value: told_share(value) for value in told} == told
+    assert told_share(1 - 1e-9) == "more than 99.9999%"
 
 
 def test_a_figure_is_drawn(folder, output):

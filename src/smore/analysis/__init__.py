@@ -10,6 +10,7 @@ from smore.analysis.sensor_plan import (
     parse_region,
     plan_sensors,
     require_blank_table,
+    told_share,
 )
 from smore.analysis.unseen import UNSEEN, unseen_directions
 
@@ -31,5 +32,6 @@ __all__ = [
     "plan_sensors",
     "require_blank_table",
     "state_error",
+    "told_share",
     "unseen_directions",
 ]

@@ -24,6 +24,9 @@ from smore.surrogate import Surrogate, noise_of
 FloatArray = NDArray[np.float64]
 Region = Callable[[FloatArray], NDArray[np.bool_]]
 
+# Shares closer to 1 than this are not told apart.
+FINEST_SHARE = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class SensorPlan:
@@ -98,6 +101,14 @@ class SensorPlan:
             writer.writerow([*self.names, *columns])
             blank = [""] * len(columns)
             writer.writerows([*row, *blank] for row in self.coords.tolist())
+
+
+def told_share(value: float) -> str:
+    """A share in per cent, with as many nines as it has."""
+    missing = 1 - value
+    if missing < FINEST_SHARE:
+        return f"more than {1 - FINEST_SHARE:.4%}"
+    return f"{value:.{max(0, math.ceil(-math.log10(100 * missing)))}%}"
 
 
 def require_blank_table(path: Path, names: Sequence[str]) -> None:

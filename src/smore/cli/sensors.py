@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from smore.analysis import (
     parse_region,
     plan_sensors,
     require_blank_table,
+    told_share,
 )
 from smore.cli.forecast import parse_noise
 from smore.cli.output import Json, console, print_json, print_table
@@ -33,8 +33,6 @@ from smore.surrogate import Surrogate
 
 # Sensors listed on the screen.
 NUM_SHOWN = 10
-# Shares closer to 1 than this are not told apart.
-FINEST_SHARE = 1e-6
 
 
 def sensors(
@@ -155,8 +153,8 @@ def _print(plan: SensorPlan, surrogate: Surrogate) -> None:
     count, space = len(plan.coords), surrogate.description.space
     chosen, random = ("sensor is", "one") if count == 1 else ("sensors are", "ones")
     console.print(
-        f"{count} {chosen} expected to explain {share(plan.explained)} of the variance of the "
-        f"field; {count} random {random} {share(plan.random_explained)}",
+        f"{count} {chosen} expected to explain {told_share(plan.explained)} of the variance of the "
+        f"field; {count} random {random} {told_share(plan.random_explained)}",
         style="green" if plan.gain >= 1 else "yellow",
     )
     shown = min(count, NUM_SHOWN)
@@ -169,14 +167,6 @@ def _print(plan: SensorPlan, surrogate: Surrogate) -> None:
         ],
     )
     console.print(_observability(plan, surrogate.decoder.latent_dim))
-
-
-def share(value: float) -> str:
-    """A share in per cent, with as many nines as it has."""
-    missing = 1 - value
-    if missing < FINEST_SHARE:
-        return f"more than {1 - FINEST_SHARE:.4%}"
-    return f"{value:.{max(0, math.ceil(-math.log10(100 * missing)))}%}"
 
 
 def _observability(plan: SensorPlan, latent_dim: int) -> str:
