@@ -52,9 +52,9 @@ def alone(grid_model) -> Explorer:
     return Explorer(grid_model)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator:
-    """One for all tests of a process."""
+    """One for all tests of a file; while it is there, nothing else can have an event loop."""
     path = browser_path()
     from playwright.sync_api import sync_playwright
 

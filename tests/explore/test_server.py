@@ -1,44 +1,53 @@
 """The server answers its own page on this machine, and nobody else."""
 
+import http.client
 import socket
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
-from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
-from tornado.websocket import websocket_connect
 
-from smore.explore import Names, explorer_server
+from exploring import served
 from smore.explore._server import MOST_OFFERS, Offers
 
 
 @pytest.fixture(scope="module")
-def server(grid_model):
-    found = explorer_server(grid_model, Names("wave.smore"))
-    found.start()
-    yield found
-    found.stop()
+def address(grid_files):
+    with served(grid_files[0]) as found:
+        yield found
 
 
-def fetch(server, url, **headers):
-    async def get():
-        request = HTTPRequest(url, headers=headers, request_timeout=60)
-        return await AsyncHTTPClient().fetch(request, raise_error=False)
-
-    return server.io_loop.run_sync(get)
-
-
-def test_the_page_is_there(server):
-    answer = fetch(server, server.url)
-    assert answer.code == 200
-    assert b"smore explore" in answer.body
-    assert b"Content-Security-Policy" in answer.body
-    assert b"cdn.bokeh.org" not in answer.body
+def fetch(address: str, path: str | None = None, **headers: str) -> tuple[int, bytes]:
+    """Status and body of a request, by default for the page."""
+    parts = urlsplit(address)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=60)
+    connection.putrequest("GET", path or parts.path, skip_host="Host" in headers)
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = b"" if answer.status == 101 else answer.read()
+    connection.close()
+    return answer.status, body
 
 
-def test_it_listens_on_the_loopback_interface_only(server):
-    port = urlsplit(server.url).port
-    bound = {each.getsockname()[0] for each in server._http._sockets.values()}
-    assert bound == {"127.0.0.1"}
+def test_the_page_is_there_and_loads_nothing_from_elsewhere(address):
+    status, body = fetch(address)
+    assert status == 200
+    assert b"smore explore" in body
+    assert b"Content-Security-Policy" in body
+    assert b"cdn.bokeh.org" not in body
+    assert b"https://" not in body
+
+
+def test_it_listens_on_the_loopback_interface_only(address):
+    port = urlsplit(address).port
+    listening = [
+        each.laddr.ip
+        for each in psutil.net_connections("tcp")
+        if each.status == psutil.CONN_LISTEN and each.laddr.port == port
+    ]
+    assert listening == ["127.0.0.1"]
     own = socket.gethostbyname(socket.gethostname())
     if not own.startswith("127."):
         with pytest.raises(OSError, match=r"refused|timed out|unreachable"):
@@ -46,56 +55,55 @@ def test_it_listens_on_the_loopback_interface_only(server):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "localhost:1"]
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "localhost:1", ""]
 )
-@pytest.mark.parametrize("path", ["", "static/js/bokeh.min.js", "download/x", "metadata"])
-def test_another_host_is_refused(server, host, path):
-    port = urlsplit(server.url).port
-    answer = fetch(server, server.url + path, Host=host.format(port=port))
-    assert answer.code == 403
-    assert b"own page" in answer.body
+@pytest.mark.parametrize("path", ["", "static/js/bokeh.min.js", "download/x", "metadata", "ws"])
+def test_another_host_is_refused(address, host, path):
+    parts = urlsplit(address)
+    status, body = fetch(address, parts.path + path, Host=host.format(port=parts.port))
+    assert status == 403
+    assert b"own page" in body
 
 
 @pytest.mark.parametrize("path", ["", "static/js/bokeh.min.js"])
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"]
 )
-def test_another_origin_is_refused(server, path, origin):
-    port = urlsplit(server.url).port
-    answer = fetch(server, server.url + path, Origin=origin.format(port=port))
-    assert answer.code == 403
+def test_another_origin_is_refused(address, path, origin):
+    parts = urlsplit(address)
+    assert fetch(address, parts.path + path, Origin=origin.format(port=parts.port))[0] == 403
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
-def test_this_host_and_origin_are_not(server, name):
-    port = urlsplit(server.url).port
-    own = f"{name}:{port}"
-    assert fetch(server, server.url, Host=own, Origin=f"http://{own}").code == 200
+def test_this_host_and_origin_are_not(address, name):
+    own = f"{name}:{urlsplit(address).port}"
+    assert fetch(address, Host=own, Origin=f"http://{own}")[0] == 200
 
 
-def test_a_socket_of_another_origin_is_refused(server):
-    address = server.url.replace("http://", "ws://") + "ws"
+def test_a_socket_of_another_origin_is_refused(address):
+    parts = urlsplit(address)
+    handshake = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Protocol": "bokeh, token",
+    }
+    own = f"http://127.0.0.1:{parts.port}"
+    assert fetch(address, parts.path + "ws", Origin="http://evil.example", **handshake)[0] == 403
+    assert fetch(address, parts.path + "ws", Origin=own, **handshake)[0] == 101
 
-    async def connect(origin):
-        request = HTTPRequest(address, headers={"Origin": origin})
-        return await websocket_connect(request, subprotocols=["bokeh", "token"])
 
-    with pytest.raises(HTTPClientError, match="403"):
-        server.io_loop.run_sync(lambda: connect("http://evil.example"))
-    own = f"http://127.0.0.1:{urlsplit(server.url).port}"
-    server.io_loop.run_sync(lambda: connect(own)).close()
-
-
-def test_addresses_without_the_secret_do_not_exist(server):
-    parts = urlsplit(server.url)
+def test_addresses_without_the_secret_do_not_exist(address):
     for path in ("/", "/autoload.js", "/static/js/bokeh.min.js", "/ws", "/guess/", "/download/x"):
-        assert fetch(server, f"http://{parts.netloc}{path}").code == 404
-    assert len(parts.path.strip("/")) >= 20
+        assert fetch(address, path)[0] == 404
+    assert len(urlsplit(address).path.strip("/")) >= 20
 
 
-def test_a_download_is_fetched_once_and_by_its_key_alone(server):
+def test_a_download_has_a_key_and_is_no_path(address):
+    base = urlsplit(address).path
     for key in ("x", "..%2f..%2fetc%2fpasswd", "../../etc/passwd"):
-        assert fetch(server, f"{server.url}download/{key}").code in (400, 403, 404)
+        assert fetch(address, f"{base}download/{key}")[0] in (400, 403, 404)
 
 
 def test_offers_are_kept_until_they_are_taken_and_not_too_many():

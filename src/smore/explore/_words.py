@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from smore.analysis import UNSEEN, DynamicModes
+from smore.analysis import UNSEEN, DynamicModes, told_share
 from smore.explore._explorer import Explorer
 from smore.explore._pictures import NUM_MODES
-from smore.explore._worth import share
 from smore.inference import cautions
 from smore.stability import HEADLINES
 from smore.surrogate import Surrogate
@@ -91,10 +90,10 @@ def planned(explorer: Explorer) -> str:
     if plan is None:
         return ""
     count = len(plan.coords)
+    explained, by_chance = told_share(plan.explained), told_share(plan.random_explained)
     return (
-        f"{count} more {_plural('sensor', count)}: expected to explain {share(plan.explained)} "
-        f"of what was still open, {count} random {_plural('one', count)} "
-        f"{share(plan.random_explained)}."
+        f"{count} more {_plural('sensor', count)}: expected to explain {explained} of what was "
+        f"still open, {count} random {_plural('one', count)} {by_chance}."
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smore.analysis import told_share
 from smore.explore._forecasts import Shown
 from smore.explore._places import Places
 from smore.explore._truth import Truth
@@ -20,8 +20,6 @@ FloatArray = NDArray[np.float64]
 MOST_STEPS, MOST_POINTS = 64, 2048
 # A forecast that has lost this share of its worth is worth little.
 HALF = 0.5
-# Shares closer to 1 than this are not told apart.
-FINEST_SHARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +75,10 @@ class Worth:
                 f"climatology.{half}"
             )
         more = "" if furthest else " To see where that ends, look further ahead."
+        last = told_share(float(self.explained[-1]))
         return (
             f"Still worth something at {told(int(self.steps[-1]))}, the last time shown: it is "
-            f"expected to explain {share(float(self.explained[-1]))} of the variance there.{half}"
-            f"{more}"
+            f"expected to explain {last} of the variance there.{half}{more}"
         )
 
     def _below(self, level: float) -> int | None:
@@ -179,11 +177,3 @@ class Compared:
             return np.nan
         weights = self.places.mesh.weights[known]
         return float(np.average(missed[known], weights=weights)) ** 0.5
-
-
-def share(value: float) -> str:
-    """A share in per cent, with as many nines as it has."""
-    missing = 1 - value
-    if missing < FINEST_SHARE:
-        return f"more than {1 - FINEST_SHARE:.4%}"
-    return f"{value:.{max(0, math.ceil(-math.log10(100 * missing)))}%}"
