@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,7 @@ class Page:
 
     def open(self, document: Document) -> None:
         """Put everything into a document."""
-        folder = files("smore.explore")
+        folder = Path(__file__).parent
         document.title = f"smore explore: {self.names.model}"
         template = (folder / "page.html").read_text(encoding="utf-8")
         document.template = get_env().from_string("{% extends base %}\n" + template)
