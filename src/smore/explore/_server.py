@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from bokeh.document import Document
 from bokeh.server.server import BaseServer
@@ -76,15 +75,10 @@ class _Guarded(BokehTornado):
 
     def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:
         origin = request.headers.get("Origin")
-        if request.host.lower() not in self.hosts or (
-            origin is not None and not self._is_own(origin)
-        ):
+        own = {f"http://{host}" for host in self.hosts}
+        if request.host.lower() not in self.hosts or not (origin is None or origin.lower() in own):
             return self.get_handler_delegate(request, _Refused)
         return super().find_handler(request, **kwargs)
-
-    def _is_own(self, origin: str) -> bool:
-        parts = urlsplit(origin)
-        return parts.scheme == "http" and parts.netloc.lower() in self.hosts
 
 
 class _AtOnce(HTTPServer):
