@@ -144,7 +144,7 @@ class StreamFilter:
             seen = seen.select(taken)
             innovation = expected(belief.state, seen)
         state = self._updated(belief.state, seen)
-        nobody_silent = taken.all() and len(belief.spots) in (0, len(readings))
+        nobody_silent = taken.all() and (belief.spots.heard == belief.model_time).all()
         if transition is not None and self.system.linear and nobody_silent:
             self.settling.watch(key, transition, seen, belief.state, state)
         return Step(replace(belief, state=state), transition, innovation, left_out, taken, readings)
@@ -212,7 +212,7 @@ class StreamFilter:
         places = self.surrogate.description.coordinate_map(readings.coords)
         deviation = self.decoder_error.deviation(rows, channels)
         heard = np.full(len(readings), self._model_time(time))
-        spots = Spots(readings.sensors, channels, places, deviation, heard)
+        spots = Spots(channels, places, deviation, heard)
         white = self.instruments[channels] + LEAST_NOISE
         if len(spots) > MOST_SPOTS:
             white = white + np.square(self.decoder_error.uncounted(spots))
@@ -289,7 +289,8 @@ class StreamFilter:
     ) -> Readings:
         matrix = np.zeros((len(rows), len(belief.state.mean)))
         matrix[:, : self.size] = rows @ self.system.process.reads
-        at = belief.spots.find(readings.sensors, readings.channels)
+        places = self.surrogate.description.coordinate_map(readings.coords)
+        at = belief.spots.find(places, readings.channels)
         followed = np.flatnonzero(at >= 0)
         matrix[followed, self.size + at[followed]] = 1.0
         return Readings(matrix, values, white)

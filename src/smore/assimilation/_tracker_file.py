@@ -22,10 +22,10 @@ from smore.errors import ModelFileError
 from smore.model_file import Kind, load_file, save_file
 from smore.surrogate import Surrogate
 
-TRACKER = Kind("tracker", 1, "start tracking anew")
+TRACKER = Kind("tracker", 2, "start tracking anew")
 # Sensors that are remembered although they are silent.
 MOST_STRANGERS = 1000
-_SPOTS = ("sensors", "channels", "places", "deviation", "heard")
+_SPOTS = ("channels", "places", "deviation", "heard")
 _PENDING = ("times", "coords", "channels", "values", "sensors")
 
 
@@ -70,9 +70,10 @@ class Settled:
 
         Drifters that nobody named are new sensors at every time: memory must not grow with them.
         """
-        pending, belief = self.pending, self.belief
-        spots = np.zeros(0, np.intp) if belief is None else belief.spots.sensors
-        used = np.unique(np.concatenate([pending.sensors, spots]))
+        pending = self.pending
+        again = {name for (name, _), each in self.watch.records.items() if each.total > 1}
+        met = [number for number, name in enumerate(pending.names) if name in again]
+        used = np.unique(np.append(pending.sensors, np.array(met, dtype=np.intp)))
         if len(pending.names) <= 2 * len(used) + MOST_STRANGERS:
             return self
         new = np.full(len(pending.names), -1, np.intp)
@@ -81,10 +82,8 @@ class Settled:
         kept = {key: each for key, each in self.watch.records.items() if key[0] in names}
         watch = Watch(self.watch.out)
         watch.records.update(kept)
-        if belief is not None:
-            belief = replace(belief, spots=replace(belief.spots, sensors=new[spots]))
         pending = replace(pending, sensors=new[pending.sensors], names=names)
-        return replace(self, belief=belief, pending=pending, watch=watch)
+        return replace(self, pending=pending, watch=watch)
 
 
 class _Text(BaseModel):
