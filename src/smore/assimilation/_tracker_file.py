@@ -14,6 +14,7 @@ from torch import Tensor
 
 from smore.assimilation._decoder_error import Spots
 from smore.assimilation._filtering import Belief
+from smore.assimilation._first_guess import FirstGuess
 from smore.assimilation._levels import Levels
 from smore.assimilation._watching import SensorRecord, Watch
 from smore.assimilation.kalman import Gaussian
@@ -99,6 +100,8 @@ class _Text(BaseModel):
     num_values: int
     time: float | None
     model_time: float | None
+    larger: float
+    prior: int
     records: list[tuple[str, int, dict[str, float | int | bool | list[float]]]]
 
 
@@ -118,6 +121,7 @@ def save_tracker(path: Path, settled: Settled, lag: float, surrogate: Surrogate)
         tensors |= {
             "state.mean": torch.as_tensor(belief.state.mean),
             "state.root": torch.as_tensor(np.ascontiguousarray(belief.state.root)),
+            "guess.matrix": torch.as_tensor(np.ascontiguousarray(belief.guess.matrix)),
         }
         spots = belief.spots
         tensors |= {f"spots.{name}": torch.as_tensor(getattr(spots, name)) for name in _SPOTS}
@@ -134,6 +138,8 @@ def save_tracker(path: Path, settled: Settled, lag: float, surrogate: Surrogate)
         num_values=settled.num_values,
         time=None if belief is None else belief.time,
         model_time=None if belief is None else belief.model_time,
+        larger=1.0 if belief is None else belief.guess.larger,
+        prior=0 if belief is None else belief.guess.prior,
         records=records,
     )
     save_file(path, tensors, text.model_dump_json(), TRACKER)
@@ -174,9 +180,11 @@ def _settled(tensors: dict[str, Tensor], text: _Text, surrogate: Surrogate) -> S
     if text.time is not None and text.model_time is not None:
         spots = Spots(*(arrays[f"spots.{name}"] for name in _SPOTS))
         state = Gaussian(arrays["state.mean"], arrays["state.root"])
-        if len(state.mean) != len(state.root) or len(spots) >= len(state.mean):
+        guess = FirstGuess(arrays["guess.matrix"], text.larger, text.prior)
+        alike = len(state.mean) == len(state.root) == len(guess.matrix)
+        if not alike or len(spots) >= len(state.mean) or guess.prior >= len(surrogate.priors):
             raise ValueError("a state whose parts do not fit")
-        belief = Belief(text.time, text.model_time, state, spots)
+        belief = Belief(text.time, text.model_time, state, spots, guess)
     watch = Watch()
     for name, channel, told in text.records:
         record = SensorRecord(**{key: value for key, value in told.items() if key != "recent"})  # type: ignore[arg-type]
