@@ -182,7 +182,8 @@ def _settled(tensors: dict[str, Tensor], text: _Text, surrogate: Surrogate) -> S
         state = Gaussian(arrays["state.mean"], arrays["state.root"])
         guess = FirstGuess(arrays["guess.matrix"], text.larger, text.prior)
         alike = len(state.mean) == len(state.root) == len(guess.matrix)
-        if not alike or len(spots) >= len(state.mean) or guess.prior >= len(surrogate.priors):
+        known = guess.prior in range(len(surrogate.priors))
+        if not alike or not known or len(spots) >= len(state.mean):
             raise ValueError("a state whose parts do not fit")
         belief = Belief(text.time, text.model_time, state, spots, guess)
     watch = Watch()
