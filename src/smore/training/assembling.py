@@ -56,17 +56,20 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
     """The surrogate that training ended in."""
     references = make_references(prepared, trained.dmd)  # of what it forgot, too
     prepared = replace(prepared.ending(trained.recent), settings=trained.settings)
+    seen = _seen(prepared)
+    latents = trained.latents.flatten(1).to("cpu", torch.float64)
+    priors = _priors(prepared, latents)
+    if prepared.given is not None:  # on which the decoder errs as it will on any other mesh
+        prepared, trained = _as_given(prepared, trained)
     trajectories, settings = prepared.trajectories, prepared.settings
     residual = _residual_variance(
         trained.decoder, prepared.problem.blocks, trained.latents, settings
     )
-    latents = trained.latents.flatten(1).to("cpu", torch.float64)
-    priors = _priors(prepared, latents)
     left_out = _left_out_errors(prepared, trained, residual)
     growth = 1 + left_out.excess / residual.clamp(min=LEAST_NOISE)
     noise = torch.maximum(_noise(prepared, trained), residual)
     model_error = _model_error(prepared, trained, priors[0], left_out)
-    mesh, layout, seen = prepared.mesh, None, _seen(prepared)
+    mesh, layout = prepared.mesh, None
     if mesh is not None:
         layout = MeshLayout(
             dims=mesh.dims,
@@ -119,6 +122,14 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
         certificate,
         references,
     )
+
+
+def _as_given(prepared: Prepared, trained: Trained) -> tuple[Prepared, Trained]:
+    """Snapshots on the meshes they came on, and their latents."""
+    prepared = prepared.as_given
+    chunk_size = prepared.settings.chunk_size
+    equations = normal_equations(trained.decoder, prepared.problem.blocks, chunk_size)
+    return prepared, replace(trained, latents=latent_table(equations).to(trained.latents))
 
 
 def _reference_layout(references: References | None) -> ReferenceLayout | None:

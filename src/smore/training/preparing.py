@@ -26,6 +26,7 @@ from smore.data import (
 from smore.errors import SettingsError
 from smore.runtime import ALONE, Team
 from smore.settings import DynamicsKind, Settings
+from smore.training._carrying import on_one_mesh
 from smore.training._defaults import median_step, resolve
 from smore.training._memory import require_memory
 from smore.training._nonlinearity import asks_for_quadratic
@@ -53,6 +54,7 @@ class Prepared:
         mesh: of all sequences, if they share one that is not too large to be stored.
         num_points: of the largest mesh.
         team: the processes that share the points.
+        given: the same as `trajectories`, on the meshes they came on, if they were carried to one.
     """
 
     trajectories: Trajectories
@@ -68,12 +70,28 @@ class Prepared:
     mesh: Mesh | None
     num_points: int
     team: Team
+    given: Trajectories | None = None
+
+    @property
+    def as_given(self) -> Prepared:
+        """On the meshes that the snapshots came on, for what is to be said about these."""
+        if self.given is None:
+            return self
+        problem = TrainingProblem.of(
+            self.given,
+            self.normalization,
+            self.coordinate_map,
+            self.pace,
+            device=self.problem.blocks[0].device,
+        )
+        return replace(self, trajectories=self.given, problem=problem, given=None)
 
     def ending(self, num_snapshots: int | None) -> Prepared:
         """The same of the last snapshots of every sequence, normalised as all are."""
         if num_snapshots is None:
             return self
         trajectories = self.trajectories.trailing(num_snapshots)
+        given = self.given and self.given.trailing(num_snapshots)
         problem = TrainingProblem.of(
             trajectories,
             self.normalization,
@@ -82,7 +100,7 @@ class Prepared:
             device=self.problem.blocks[0].device,
             team=self.team,
         )
-        return replace(self, trajectories=trajectories, problem=problem)
+        return replace(self, trajectories=trajectories, problem=problem, given=given)
 
 
 def prepare(
@@ -118,6 +136,8 @@ def prepare(
             trajectories.clock,
         )
         require_snapshots(select_on, 2)
+    carried = on_one_mesh(trajectories) if team.size == 1 and _may_carry(settings) else None
+    given, trajectories = (None, trajectories) if carried is None else (trajectories, carried)
     asked = settings.dynamics
     settings = settings.replace(dynamics=_dynamics(trajectories, settings))
     mesh, num_points = _shared_mesh(trajectories), _most_points(trajectories)
@@ -138,7 +158,8 @@ def prepare(
     )
     open_kind = asked == "auto" and settings.dynamics == "linear" and settings.periods is None
     if open_kind and team.size == 1 and asks_for_quadratic(problem, trajectories.groups):
-        return prepare(trajectories, None, settings.replace(dynamics="lrlq"), device)
+        chosen = settings.replace(dynamics="lrlq")
+        return prepare(given or trajectories, None, chosen, device)
     settings = settings.replace(time_scale=pace.scale)
     if settings.dynamics != "linear":  # whose sizes are chosen with it
         settings = resolve(settings, problem.blocks, problem.num_channels)
@@ -168,6 +189,7 @@ def prepare(
         mesh,
         num_points,
         team,
+        given and _windows(given, settings),
     )
 
 
@@ -187,6 +209,12 @@ def hold_out(
         return trajectories, None
     kept = len(pieces) - num_held_out
     return pieces.select(range(kept)), pieces.select(range(kept, len(pieces)))
+
+
+def _may_carry(settings: Settings) -> bool:
+    """Whether the settings leave open what decodes; a network is for the meshes as they are."""
+    open_decoder = settings.decoder != "network" and settings.hidden_dim is None
+    return settings.recipe == "fast" and open_decoder
 
 
 def _windows(trajectories: Trajectories, settings: Settings) -> Trajectories:
