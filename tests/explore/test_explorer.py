@@ -2,6 +2,7 @@
 
 import math
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -215,6 +216,9 @@ def test_worth_in_words():
     assert "99%" in words
     (words,) = kept.words(str, furthest=True)
     assert "look further" not in words
+    assert "no further" in words
+    faint = Worth(steps, np.array([0.9, 0.95, 1.0, 1.1, 1.2]), 1.0)
+    assert "less than half of the variance from the start" in faint.words(str)[0]
     swinging = Worth(steps, np.array([0.1, 0.9, 1.1, 0.9, 0.1]), 1.0)
     (words,) = swinging.words(str)
     assert "Still worth something" in words
@@ -230,6 +234,23 @@ def test_worth_in_words():
         np.ones(5),
     )
     assert "better than climatology until step 2" in measured.words(lambda s: f"step {s}")[1]
+
+
+def test_somebody_looks_until_a_forecast_is_worth_nothing(explorer, monkeypatch):
+    placed(explorer, (0.2, 0.3), (-0.5, 0.1))
+    worths = {8: None, 16: None, 32: 20}
+    monkeypatch.setattr(explorer, "worth", lambda: SimpleNamespace(end=worths[explorer.ahead]))
+    explorer.look_ahead(8)
+    explorer.look_to_the_end()
+    assert explorer.ahead == 32
+
+
+def test_without_an_end_somebody_looks_as_far_as_can_be(explorer, monkeypatch):
+    placed(explorer, (0.2, 0.3))
+    monkeypatch.setattr("smore.explore._explorer.most_steps", lambda surrogate: 25)
+    monkeypatch.setattr(explorer, "worth", lambda: SimpleNamespace(end=None))
+    explorer.look_to_the_end()
+    assert (explorer.ahead, explorer.looks_furthest) == (25, True)
 
 
 def test_the_forecast_file_is_the_forecast(explorer, tmp_path):

@@ -50,7 +50,7 @@ def doubts(explorer: Explorer) -> list[str]:
     names = [channel.name for channel in explorer.description.channels]
     if explorer.following and explorer.analysis is not None:
         return explorer.analysis.cautions()
-    return [] if explorer.state is None else cautions(explorer.state, names)
+    return [] if explorer.state is None else cautions(explorer.state, names, telling="above")
 
 
 def heard(explorer: Explorer) -> str:
