@@ -34,6 +34,11 @@ COMMANDS = (
         "evaluate", "smore.cli.evaluate:evaluate", "Score a model's forecasts beside simple ones."
     ),
     Command(
+        "compare",
+        "smore.cli.compare:compare",
+        "Score several methods on your data: ours, others', your own.",
+    ),
+    Command(
         "forecast", "smore.cli.forecast:forecast", "Forecast fields from observations of one time."
     ),
     Command(

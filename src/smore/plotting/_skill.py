@@ -17,7 +17,7 @@ from matplotlib.ticker import (
 from numpy.typing import NDArray
 
 from smore.evaluation import CURVE, LEVELS, NAMES, Calibration, Skill
-from smore.plotting._sheet import sheet
+from smore.plotting.sheet import sheet
 
 HEIGHT = 3.0  # inches
 WIDTH = 4.0  # of a panel

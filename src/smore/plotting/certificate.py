@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from smore.analysis import ForecastBound, linearisation
 from smore.dynamics import QuadraticDynamics, departures
-from smore.plotting._sheet import sheet
+from smore.plotting.sheet import sheet
 from smore.stability import HEADLINES, SHOWN_STEPS, Certificate
 from smore.surrogate import Surrogate, iterate
 

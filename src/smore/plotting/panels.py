@@ -10,9 +10,9 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from smore.plotting._sheet import sheet
 from smore.plotting.fields import draw_on
 from smore.plotting.ground import SMALL, Ground
+from smore.plotting.sheet import sheet
 from smore.plotting.story import Row
 
 WIDTH = 2.1  # of a panel, inches

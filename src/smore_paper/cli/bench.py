@@ -24,6 +24,7 @@ from smore_paper.benches.meshes import study_meshes
 from smore_paper.benches.recipes import BEST_PRESETS, base_preset, bench_recipes
 from smore_paper.benches.steps import study_steps
 from smore_paper.cli.bench_assimilation import assimilation
+from smore_paper.cli.bench_comparators import comparators
 from smore_paper.cli.bench_explore import explore
 from smore_paper.cli.bench_meshes import large_mesh, other_mesh
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
@@ -34,6 +35,7 @@ from smore_paper.presets import from_preset, preset
 
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
 app.command("assimilation")(assimilation)
+app.command("comparators")(comparators)
 app.command("explore")(explore)
 app.command("memory")(memory)
 app.command("reading")(reading)
