@@ -3,7 +3,6 @@
 import itertools
 import re
 import warnings
-from dataclasses import replace
 from types import SimpleNamespace
 
 import html5lib
@@ -165,7 +164,9 @@ def test_squared_errors_are_called_so(pages):
 @pytest.mark.parametrize(("radius", "told"), [(0.0, False), (0.25, True)])
 def test_how_far_a_proof_reaches_is_told_if_it_reaches_anywhere(on_grid, radius, told):
     surrogate = on_grid.model.surrogate_
-    claims = replace(surrogate.certificate.claims, radius=radius)
-    certificate = replace(surrogate.certificate, claims=claims)
-    findings = SimpleNamespace(surrogate=replace(surrogate, certificate=certificate))
-    assert ("states up to" in str(certificate_section(findings))) == told
+    claims = surrogate.certificate.claims.model_copy(update={"radius": radius})
+    certified = SimpleNamespace(
+        certificate=SimpleNamespace(claims=claims), description=surrogate.description
+    )
+    told_there = str(certificate_section(SimpleNamespace(surrogate=certified)))
+    assert ("states up to" in told_there) == told
