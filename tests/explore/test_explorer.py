@@ -11,6 +11,7 @@ import xarray as xr
 
 from exploring import forecast_at, placed, rows_of
 from smore.errors import DataError, SettingsError
+from smore.explore import _words as words
 from smore.explore._explorer import Explorer
 from smore.explore._exports import command_line, forecast_file, sensors_table
 from smore.explore._pictures import BESIDE, Pictures
@@ -243,6 +244,15 @@ def test_somebody_looks_until_a_forecast_is_worth_nothing(explorer, monkeypatch)
     explorer.look_ahead(8)
     explorer.look_to_the_end()
     assert explorer.ahead == 32
+
+
+def test_without_sensors_a_forecast_is_worth_nothing_yet(explorer):
+    before = explorer.ahead
+    explorer.look_to_the_end()
+    assert explorer.ahead == before
+    assert "nothing is observed" in words.worth(explorer, explorer.worth())[0]
+    placed(explorer, (0.2, 0.3))
+    assert "nothing is observed" not in words.worth(explorer, explorer.worth())[0]
 
 
 def test_without_an_end_somebody_looks_as_far_as_can_be(explorer, monkeypatch):

@@ -78,7 +78,7 @@ class Explorer:
 
     def look_to_the_end(self) -> None:
         """Look as far ahead as the forecast is worth anything, or as far as can be."""
-        while self.worth().end is None and not self.looks_furthest:
+        while self.observed and self.worth().end is None and not self.looks_furthest:
             self.look_ahead(2 * self.ahead)
 
     @property
@@ -314,6 +314,11 @@ class Explorer:
     @property
     def shown(self) -> Shown:
         return self.followed if self.following and self.followed is not None else self.forecast
+
+    @property
+    def observed(self) -> bool:
+        """Whether what is shown rests on any observation."""
+        return self.following or self.knowledge.num_values > 0
 
     def truth_index(self, step: int) -> int | None:
         """The snapshot of the data at a step, if there is one."""
