@@ -1,6 +1,7 @@
 """`smore explore` at the command line."""
 
 import builtins
+import socket
 import sys
 
 import pytest
@@ -8,7 +9,7 @@ from typer.testing import CliRunner
 
 from exploring import served
 from smore.cli.app import app
-from smore.errors import MissingExtraError
+from smore.errors import MissingExtraError, SettingsError
 
 
 def test_it_prints_one_address_and_listens_where_it_is_told(grid_files):
@@ -49,3 +50,12 @@ def test_without_bokeh_one_line_says_what_to_install(monkeypatch):
 def test_what_cannot_be_opened_is_told(arguments):
     result = CliRunner().invoke(app, ["explore", *arguments])
     assert result.exit_code != 0
+
+
+def test_a_port_that_is_taken_is_told(grid_files):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        arguments = ["explore", "--no-browser", "--port", str(port), str(grid_files[0])]
+        result = CliRunner().invoke(app, arguments)
+    assert isinstance(result.exception, SettingsError)
+    assert str(port) in str(result.exception)

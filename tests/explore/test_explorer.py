@@ -2,6 +2,7 @@
 
 import math
 import shlex
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import xarray as xr
 
 from exploring import forecast_at, placed, rows_of
 from smore.errors import DataError, SettingsError
+from smore.explore import _words as words
 from smore.explore._explorer import Explorer
 from smore.explore._exports import command_line, forecast_file, sensors_table
 from smore.explore._pictures import BESIDE, Pictures
@@ -215,6 +217,9 @@ def test_worth_in_words():
     assert "99%" in words
     (words,) = kept.words(str, furthest=True)
     assert "look further" not in words
+    assert "no further" in words
+    faint = Worth(steps, np.array([0.9, 0.95, 1.0, 1.1, 1.2]), 1.0)
+    assert "less than half of the variance from the start" in faint.words(str)[0]
     swinging = Worth(steps, np.array([0.1, 0.9, 1.1, 0.9, 0.1]), 1.0)
     (words,) = swinging.words(str)
     assert "Still worth something" in words
@@ -230,6 +235,32 @@ def test_worth_in_words():
         np.ones(5),
     )
     assert "better than climatology until step 2" in measured.words(lambda s: f"step {s}")[1]
+
+
+def test_somebody_looks_until_a_forecast_is_worth_nothing(explorer, monkeypatch):
+    placed(explorer, (0.2, 0.3), (-0.5, 0.1))
+    worths = {8: None, 16: None, 32: 20}
+    monkeypatch.setattr(explorer, "worth", lambda: SimpleNamespace(end=worths[explorer.ahead]))
+    explorer.look_ahead(8)
+    explorer.look_to_the_end()
+    assert explorer.ahead == 32
+
+
+def test_without_sensors_a_forecast_is_worth_nothing_yet(explorer):
+    before = explorer.ahead
+    explorer.look_to_the_end()
+    assert explorer.ahead == before
+    assert "nothing is observed" in words.worth(explorer, explorer.worth())[0]
+    placed(explorer, (0.2, 0.3))
+    assert "nothing is observed" not in words.worth(explorer, explorer.worth())[0]
+
+
+def test_without_an_end_somebody_looks_as_far_as_can_be(explorer, monkeypatch):
+    placed(explorer, (0.2, 0.3))
+    monkeypatch.setattr("smore.explore._explorer.most_steps", lambda surrogate: 25)
+    monkeypatch.setattr(explorer, "worth", lambda: SimpleNamespace(end=None))
+    explorer.look_to_the_end()
+    assert (explorer.ahead, explorer.looks_furthest) == (25, True)
 
 
 def test_the_forecast_file_is_the_forecast(explorer, tmp_path):

@@ -127,6 +127,27 @@ def test_all_of_it_works_without_a_mouse(visit):
     assert visitor.complaints == []
 
 
+def test_the_page_tells_when_a_forecast_stops_being_worth_anything(visit):
+    visitor = visit()
+    visitor.press("#more")
+    before = int(visitor.page.locator('[data-ask="ahead"]').input_value())
+    visitor.press("#end")
+    words = visitor.page.locator('[data-words="worth"] li').first.inner_text()
+    assert "Worth nothing from" in words or "looks no further" in words
+    assert int(visitor.page.locator('[data-ask="ahead"]').input_value()) > before
+    assert visitor.complaints == []
+
+
+def test_snapshots_are_counted_from_one(visit):
+    visitor = visit()
+    assert visitor.page.locator("#origin").input_value() == "1"
+    assert visitor.page.locator("#origins").inner_text() == "8"
+    visitor.fill("#origin", "3")
+    assert visitor.text("time") == "0.5 s"
+    visitor.fill("#origin", "8")
+    assert visitor.text("time") == "1.75 s"
+
+
 def test_every_control_has_a_name(visit):
     visitor = visit()
     visitor.press("#more")

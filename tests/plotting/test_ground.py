@@ -10,7 +10,7 @@ from smore.data.quadrature import scattered_mesh
 from smore.plotting._globe import LATITUDES, TABLE, coastlines, near, robinson
 from smore.plotting.colours import Colours
 from smore.plotting.fields import draw_on
-from smore.plotting.ground import SHAPES, Ground, with_units
+from smore.plotting.ground import SHAPES, Ground, unit_after_number, with_units
 
 GLOBE = Space(
     names=("latitude", "longitude"), units=("degrees_north", "degrees_east"), geometry="sphere"
@@ -137,3 +137,11 @@ def test_units_are_told_where_there_are_any():
     assert with_units("u", "m/s") == "u (m/s)"
     assert with_units("u", "") == with_units("u", "1") == "u"
     assert with_units("longitude", "degrees_east") == "longitude (°E)"
+
+
+@pytest.mark.parametrize(
+    ("units", "told"),
+    [("m s-1", "m s-1"), ("1", ""), ("", ""), ("2.5 km", "× 2.5 km"), ("degrees_east", "°E")],
+)
+def test_units_behind_numbers(units, told):
+    assert unit_after_number(units) == told

@@ -3,6 +3,7 @@
 import itertools
 import re
 import warnings
+from types import SimpleNamespace
 
 import html5lib
 import numpy as np
@@ -12,6 +13,7 @@ from reported import HOSTILE, HOSTILE_FILE, planted_report
 from smore.errors import SettingsError, UnobservedWarning
 from smore.report import report_page
 from smore.report._html import content_hash
+from smore.report._model_sections import certificate_section
 
 SECTIONS = ["skill", "player", "places", "calibration", "limits", "certificate", "modes"]
 SECTIONS += ["sensors", "model"]
@@ -147,3 +149,24 @@ def test_a_sequence_that_is_not_there_is_refused(on_grid):
 def test_the_same_report_is_the_same_text(on_line):
     again = report_page(on_line.model, on_line.truth, name="waves.smore", test_name="test.nc")
     assert again == on_line.page
+
+
+def test_places_on_the_globe_are_told_in_degrees(pages):
+    assert re.search(r"from -?[\d.]+ to [\d.]+ °N", text_of(pages["globe"], "model"))
+    assert "degrees_north" not in text_of(pages["globe"], "limits")
+
+
+def test_squared_errors_are_called_so(pages):
+    """They stand beside root mean squares, of which they are the squares."""
+    assert text_of(pages["grid"], "skill").count("by squared errors") == 2
+
+
+@pytest.mark.parametrize(("radius", "told"), [(0.0, False), (0.25, True)])
+def test_how_far_a_proof_reaches_is_told_if_it_reaches_anywhere(on_grid, radius, told):
+    surrogate = on_grid.model.surrogate_
+    claims = surrogate.certificate.claims.model_copy(update={"radius": radius})
+    certified = SimpleNamespace(
+        certificate=SimpleNamespace(claims=claims), description=surrogate.description
+    )
+    told_there = str(certificate_section(SimpleNamespace(surrogate=certified)))
+    assert ("states up to" in told_there) == told

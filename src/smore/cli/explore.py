@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 import webbrowser
 from pathlib import Path
@@ -53,6 +54,8 @@ def explore(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnobservedWarning)  # they are on the page
             analysis = model.assimilate(read_stream(stream, model.surrogate_))
+    # A page that was closed before it had its answer is no news.
+    logging.getLogger("bokeh.server").setLevel(logging.ERROR)
     told = [None if path is None else str(path) for path in (data, stream)]
     server = explorer_server(
         model, Names(str(model_file), *told), data=trajectories, analysis=analysis, port=port

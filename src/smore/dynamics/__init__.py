@@ -1,7 +1,12 @@
 """Latent dynamics dα/dt = f(α), the maps that advance them, and how they are rolled out."""
 
 from smore.dynamics.conservative import ConservativeDynamics, FullConservative, LowRankConservative
-from smore.dynamics.covariance import StepError, forecast_covariances, step_jacobians
+from smore.dynamics.covariance import (
+    StepError,
+    carried_covariances,
+    forecast_covariances,
+    step_jacobians,
+)
 from smore.dynamics.forced import ForcedLinear, centre_functions, departures
 from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
 from smore.dynamics.integrators import METHODS, StepMap, Tableau, affine_flow, step_map
@@ -35,6 +40,7 @@ __all__ = [
     "StepPlan",
     "Tableau",
     "affine_flow",
+    "carried_covariances",
     "centre_functions",
     "departures",
     "draw_anchors",

@@ -12,6 +12,7 @@ this is exact; otherwise it is the first order in e, good for as long as errors 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -73,40 +74,60 @@ def forecast_covariances(
     if alike and len(initial) == 1:
         path, steps = path[:1], steps[:1]
     advance = step_map(dynamics, steps, method=method, substeps=substeps)
+    derivatives = (
+        step_jacobians(advance, states, index)
+        for index, states in enumerate(path[:, :-1].unbind(1))
+    )
+    return carried_covariances(derivatives, steps, plan.outputs, initial, error)
+
+
+def carried_covariances(
+    derivatives: Iterable[Tensor],
+    steps: Tensor,
+    outputs: Tensor,
+    initial: Tensor,
+    error: StepError | LeadError,
+) -> Tensor:
+    """The same, (sequences, n + 1, r, r), where derivatives of steps are known.
+
+    Args:
+        derivatives: (sequences, r, r) of each step.
+        steps: (sequences, steps) their lengths.
+        outputs: (n + 1,) states that are asked for, see `StepPlan`.
+        initial: as above.
+        error: as above.
+    """
     if isinstance(error, LeadError):
-        return _by_lead(advance, path, steps, plan.outputs, initial, error)
+        return _by_lead(derivatives, steps, outputs, initial, error)
     added = error.covariance
-    total = initial.expand(len(path), -1, -1)
+    total = initial.expand(len(steps), -1, -1)
     shared = torch.zeros_like(total)  # covariance of e with η
     own = added.expand_as(total)  # covariance of η
     kept = [total]
-    outputs = set(plan.outputs.tolist())
-    for index in range(steps.shape[1]):
-        moving = step_jacobians(advance, path[:, index], index)
+    asked = set(outputs.tolist())
+    for index, moving in enumerate(derivatives):
         length = (steps[:, index] / error.step)[:, None, None]
         memory = error.correlation**length
         crossed = moving @ shared
         total = moving @ total @ moving.mT + length * (crossed + crossed.mT) + length**2 * own
         shared = memory * (crossed + length * own) @ moving.mT
         own = memory**2 * (moving @ own @ moving.mT) + (1 - memory**2) * added
-        if index + 1 in outputs:
+        if index + 1 in asked:
             kept.append((total + total.mT) / 2)
     return torch.stack(kept, dim=1)
 
 
 def _by_lead(
-    advance: StepMap,
-    path: Tensor,
+    derivatives: Iterable[Tensor],
     steps: Tensor,
     outputs: Tensor,
     initial: Tensor,
     error: LeadError,
 ) -> Tensor:
     """What the first states were not known by, moved on, and what forecasts get wrong."""
-    total = initial.expand(len(path), -1, -1)
+    total = initial.expand(len(steps), -1, -1)
     kept = [total]
-    for index in range(steps.shape[1]):
-        moving = step_jacobians(advance, path[:, index], index)
+    for index, moving in enumerate(derivatives):
         total = moving @ total @ moving.mT
         if index + 1 in outputs:
             kept.append((total + total.mT) / 2)

@@ -6,7 +6,6 @@ Everything a browser may ask for is a method here, and takes numbers and names, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,14 +14,14 @@ from numpy.typing import NDArray
 from smore.analysis import SensorPlan
 from smore.assimilation import Analysis
 from smore.errors import DataError, SettingsError
-from smore.explore._flow import Flow, flow_of, most_steps
+from smore.explore._flow import Flow, flow_of, is_linear, most_steps
 from smore.explore._forecasts import Followed, Forecast, Shown, followed
 from smore.explore._knowledge import known_from, nothing_known
 from smore.explore._places import Places
 from smore.explore._placing import more_sensors
 from smore.explore._sensors import MOST_SENSORS, Sensor, Sensors
 from smore.explore._truth import Truth
-from smore.explore._view import View, alone
+from smore.explore._view import Reading, View, alone
 from smore.explore._worth import Compared, Worth, worth_of
 from smore.inference import LatentState
 from smore.model import SMORE
@@ -32,15 +31,6 @@ FloatArray = NDArray[np.float64]
 
 # Steps ahead unless somebody asks for others.
 FEWEST_AHEAD, MOST_AHEAD = 10, 60
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Numbers at the marked point, in the data's units; NaN where nothing is known."""
-
-    value: float
-    deviation: float
-    truth: float
 
 
 class Explorer:
@@ -85,6 +75,11 @@ class Explorer:
         """Show so many training steps after the observations."""
         self.ahead = int(np.clip(steps, 1, most_steps(self.surrogate)))
         self._new_times()
+
+    def look_to_the_end(self) -> None:
+        """Look as far ahead as the forecast is worth anything, or as far as can be."""
+        while self.observed and self.worth().end is None and not self.looks_furthest:
+            self.look_ahead(2 * self.ahead)
 
     @property
     def looks_furthest(self) -> bool:
@@ -290,8 +285,9 @@ class Explorer:
     @cached_property
     def _linear_flow(self) -> Flow | None:
         """One for all states, where dynamics are linear."""
-        found = flow_of(self.surrogate, self.start, self.instants[1:], self.surrogate.prior.mean)
-        return found if found.linear else None
+        if not is_linear(self.surrogate):
+            return None
+        return flow_of(self.surrogate, self.start, self.instants[1:], self.surrogate.prior.mean)
 
     @cached_property
     def state(self) -> LatentState | None:
@@ -318,6 +314,11 @@ class Explorer:
     @property
     def shown(self) -> Shown:
         return self.followed if self.following and self.followed is not None else self.forecast
+
+    @property
+    def observed(self) -> bool:
+        """Whether what is shown rests on any observation."""
+        return self.following or self.knowledge.num_values > 0
 
     def truth_index(self, step: int) -> int | None:
         """The snapshot of the data at a step, if there is one."""

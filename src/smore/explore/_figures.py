@@ -159,11 +159,10 @@ def add_sensors(plot: Any, source: ColumnDataSource) -> None:
     drawn = plot.scatter(
         "x",
         "y",
-        size=13,
-        hit_dilation=1.5,
+        size=21,
         fill_color="#ffffff",
         line_color="#111111",
-        line_width=2.5,
+        line_width=2,
         source=source,
     )
     drawn.nonselection_glyph = None
@@ -173,15 +172,11 @@ def add_sensors(plot: Any, source: ColumnDataSource) -> None:
         "x",
         "y",
         "label",
-        x_offset=10,
-        y_offset=-7,
-        text_font_size="13px",
+        text_align="center",
+        text_baseline="middle",
+        text_font_size="12px",
         text_font_style="bold",
         text_color="#111111",
-        background_fill_color="#ffffff",
-        background_fill_alpha=0.75,
-        padding=1,
-        border_radius=3,
         source=source,
     )
     tool = PointDrawTool(renderers=[drawn], add=True, drag=True)

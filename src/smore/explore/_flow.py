@@ -22,7 +22,7 @@ from smore.dynamics import (
     LinearDynamics,
     StepMap,
     StepPlan,
-    forecast_covariances,
+    carried_covariances,
     rollout,
     step_jacobians,
     step_map,
@@ -32,6 +32,8 @@ from smore.surrogate import Surrogate
 
 # Numbers that a flow may keep.
 MOST_NUMBERS = 2**25
+# Steps that are followed anew with every state, where dynamics are not linear.
+MOST_FOLLOWED = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,34 +94,49 @@ def flow_of(
     plan = StepPlan.of(torch.as_tensor(unify_steps(np.diff(times))), description.step)
     advance = step_map(dynamics, plan.steps, starts=torch.as_tensor(times[:, 0]), **how)
     path = rollout(advance, about[None], plan.steps.shape[1])
-    linear = isinstance(dynamics, LinearDynamics)
+    linear = is_linear(surrogate)
+    derivatives = _derivatives(advance, path, plan, linear)
     error = surrogate.error.step
     if isinstance(error, LeadError):
         leads = torch.nn.functional.pad(plan.steps.cumsum(1), (1, 0))[0, plan.outputs]
         sizes, patterns = error.variance(leads), error.pattern[None]
     else:
         nothing = torch.zeros(1, len(about), len(about), dtype=torch.float64)
-        patterns = forecast_covariances(dynamics, path, plan, nothing, error, **how)[0]
+        each = [derivative[None] for derivative in derivatives]
+        patterns = carried_covariances(each, plan.steps, plan.outputs, nothing, error)[0]
         sizes = torch.ones(len(patterns), dtype=torch.float64)
-    moved = _moved(advance, path, plan, linear)
+    moved = _moved(derivatives, plan)
     return Flow(about, path[0, plan.outputs], moved, sizes, patterns, linear)
 
 
+def is_linear(surrogate: Surrogate) -> bool:
+    """Whether one flow serves every state."""
+    return isinstance(surrogate.dynamics, LinearDynamics)
+
+
 def most_steps(surrogate: Surrogate) -> int:
-    """How far ahead a flow can be kept."""
-    return MOST_NUMBERS // surrogate.dynamics.dim**2
+    """How far ahead a flow can be kept, and found while somebody waits."""
+    kept = MOST_NUMBERS // surrogate.dynamics.dim**2
+    return kept if is_linear(surrogate) else min(kept, MOST_FOLLOWED)
 
 
-def _moved(advance: StepMap, path: Tensor, plan: StepPlan, linear: bool) -> Tensor:
+def _derivatives(advance: StepMap, path: Tensor, plan: StepPlan, linear: bool) -> list[Tensor]:
+    """(r, r) of every step."""
+    alike: dict[float, Tensor] = {}  # linear steps that are as long
+    found = []
+    for index, length in enumerate(plan.steps[0].tolist()):
+        if not linear or length not in alike:
+            alike[length] = step_jacobians(advance, path[:, index], index)[0]
+        found.append(alike[length])
+    return found
+
+
+def _moved(derivatives: list[Tensor], plan: StepPlan) -> Tensor:
     """Products of the derivatives of all steps so far, at the outputs of the plan."""
-    lengths = plan.steps[0].tolist()
-    derivatives: dict[float, Tensor] = {}  # of linear steps, which are alike if as long
-    moved = torch.eye(path.shape[-1], dtype=torch.float64)
+    moved = torch.eye(len(derivatives[0]), dtype=torch.float64)
     kept, outputs = [moved], set(plan.outputs.tolist())
-    for index, length in enumerate(lengths):
-        if not linear or length not in derivatives:
-            derivatives[length] = step_jacobians(advance, path[:, index], index)[0]
-        moved = derivatives[length] @ moved
-        if index + 1 in outputs:
+    for number, derivative in enumerate(derivatives, start=1):
+        moved = derivative @ moved
+        if number in outputs:
             kept.append(moved)
     return torch.stack(kept)

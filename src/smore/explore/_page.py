@@ -38,6 +38,7 @@ from smore.explore._figures import (
 )
 from smore.explore._pictures import BESIDE, Pictures
 from smore.explore._requests import ALL, MOVING, SHOWN, done
+from smore.plotting import unit_after_number, with_units
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class Page:
     def _figures(self) -> None:
         explorer, space = self.explorer, self.explorer.description.space
         canvas = explorer.view.canvas
-        labels = [words.quantity(space.names[n], space.units[n]) for n in canvas.columns]
+        labels = [with_units(space.names[n], space.units[n]) for n in canvas.columns]
         low, high, _ = self.pictures.limits()
         self.field_figure = picture_figure(canvas, labels, (low, high))
         self.beside_figure = picture_figure(explorer.view.coarse, labels)
@@ -212,7 +213,7 @@ class Page:
             "quantity": channel.name,
             "value": words.number(reading.value),
             "deviation": words.number(reading.deviation, words.FEW_DIGITS),
-            "units": channel.units if channel.units != "1" else "",
+            "units": unit_after_number(channel.units),
             "where": words.place_words(explorer, explorer.view.marked),
         }
         truth = words.number(reading.truth)
@@ -231,7 +232,7 @@ class Page:
             "times": [explorer.told_time(step) for step in several],
             "sensors": self._rows(),
             "doubts": words.doubts(explorer),
-            "worth": worth.words(explorer.told_time, furthest=explorer.looks_furthest),
+            "worth": words.worth(explorer, worth),
             "unseen": words.unseen(explorer),
             "planned": words.planned(explorer),
             "settings": self._settings(),
@@ -281,7 +282,7 @@ class Page:
         description = self.explorer.description
         unit = time_unit(description.clock, description.pace)
         if description.clock.kind == "number":
-            return words.quantity("time", unit.name)
+            return with_units("time", unit.name)
         return f"{unit.name} from the start"
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -329,9 +330,9 @@ class Page:
             "about": words.about(explorer.surrogate),
             "verdict": verdict,
             "checked": checked,
-            "channels": [words.quantity(c.name, c.units) for c in description.channels],
+            "channels": [with_units(c.name, c.units) for c in description.channels],
             "coordinates": [
-                words.quantity(*pair) for pair in zip(space.names, space.units, strict=True)
+                with_units(*pair) for pair in zip(space.names, space.units, strict=True)
             ],
             "drawn": [space.names[column] for column in canvas.columns],
             "cut": "" if canvas.cut is None else space.names[canvas.cut[0]],

@@ -119,6 +119,7 @@ REQUESTS: dict[str, Callable[[Any, Any], int]] = {
     "start": _start,
     "snapshot": _snapshot,
     "ahead": _does(lambda page, value: page.explorer.look_ahead(int(value))),
+    "end": _does(lambda page, value: page.explorer.look_to_the_end()),
     "height": _does(lambda page, value: page.explorer.view.cut_at(float(value))),
     "remove": _does(lambda page, value: page.explorer.remove(int(value))),
     "more": _does(lambda page, value: page.explorer.place_more(int(value))),

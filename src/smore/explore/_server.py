@@ -21,6 +21,8 @@ from tornado.ioloop import IOLoop
 from tornado.iostream import IOStream
 from tornado.web import RequestHandler
 
+from smore.errors import SettingsError
+
 ADDRESS = "127.0.0.1"
 # Downloads that were asked for and not fetched yet.
 MOST_OFFERS = 4
@@ -96,13 +98,22 @@ class ExplorerServer(BaseServer):
         open_page: puts a new page into a document, given where to offer downloads.
         port: to listen on; 0 for any that is free.
 
+    Raises:
+        SettingsError: it is not free.
+
     Attributes:
         url: the address of the page, with its secret.
     """
 
     def __init__(self, open_page: Callable[[Document, Offers], None], port: int = 0) -> None:
         offers, prefix = Offers(), secrets.token_urlsafe(16)
-        sockets, self.bound = bind_sockets(ADDRESS, port)
+        try:
+            sockets, self.bound = bind_sockets(ADDRESS, port)
+        except OSError as error:
+            raise SettingsError(
+                f"expected a port that is free, got {port} ({error.strerror}); choose another one, "
+                "or 0 for any that is"
+            ) from error
         hosts = [f"{name}:{self.bound}" for name in (ADDRESS, "localhost")]
         application = _Guarded(
             {"/": lambda document: open_page(document, offers)},

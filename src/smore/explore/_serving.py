@@ -33,7 +33,7 @@ def explorer_server(
 
     Raises:
         DataError: a model of more than three dimensions.
-        OSError: the port is taken.
+        SettingsError: the port is taken.
     """
     canvas_of(model.surrogate_)  # refused before anybody looks
     truth = None if data is None else Truth(data, model.surrogate_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,15 @@ FloatArray = NDArray[np.float64]
 
 # Products of pixels and squared states that an error bar may take at a new time.
 MOST_WORK = 2**30
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Numbers at the marked point, in the data's units; NaN where nothing is known."""
+
+    value: float
+    deviation: float
+    truth: float
 
 
 class View:

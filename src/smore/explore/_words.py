@@ -9,7 +9,9 @@ import numpy as np
 from smore.analysis import UNSEEN, DynamicModes, told_share
 from smore.explore._explorer import Explorer
 from smore.explore._pictures import NUM_MODES
+from smore.explore._worth import Worth
 from smore.inference import cautions
+from smore.plotting import unit_after_number
 from smore.stability import HEADLINES
 from smore.surrogate import Surrogate
 
@@ -50,7 +52,7 @@ def doubts(explorer: Explorer) -> list[str]:
     names = [channel.name for channel in explorer.description.channels]
     if explorer.following and explorer.analysis is not None:
         return explorer.analysis.cautions()
-    return [] if explorer.state is None else cautions(explorer.state, names)
+    return [] if explorer.state is None else cautions(explorer.state, names, telling="above")
 
 
 def heard(explorer: Explorer) -> str:
@@ -69,6 +71,13 @@ def heard(explorer: Explorer) -> str:
         f"{values:,} values at {len(past)} {_plural('time', len(past))} so far, {taken:,} of them "
         f"taken{ahead}.{out}"
     )
+
+
+def worth(explorer: Explorer, found: Worth) -> list[str]:
+    """How long the forecast is worth anything."""
+    if not explorer.observed:
+        return ["Not worth anything yet: nothing is observed. Place sensors."]
+    return found.words(explorer.told_time, furthest=explorer.looks_furthest)
 
 
 def unseen(explorer: Explorer) -> str:
@@ -121,7 +130,7 @@ def place_words(explorer: Explorer, place: np.ndarray) -> str:
     """Where, in words."""
     space = explorer.description.space
     told = [
-        f"{name} = {value:.5g} {_unit(units)}".rstrip()
+        f"{name} = {value:.5g} {unit_after_number(units)}".rstrip()
         for name, value, units in zip(space.names, place, space.units, strict=True)
     ]
     return ", ".join(told)
@@ -135,15 +144,6 @@ def number(value: float, digits: int = DIGITS) -> str:
 def cell(value: float) -> str:
     """A number to be typed over, blank where there is none."""
     return f"{float(value):.7g}" if math.isfinite(value) else ""
-
-
-def quantity(name: str, units: str) -> str:
-    """A name and its units in brackets."""
-    return f"{name} ({_unit(units)})" if _unit(units) else name
-
-
-def _unit(units: str) -> str:
-    return {"1": "", "degrees_north": "°N", "degrees_east": "°E"}.get(units, units)
 
 
 def _plural(word: str, count: int) -> str:

@@ -47,6 +47,11 @@ class Worth:
         """(n,) share of the variance that the forecast is expected to explain."""
         return 1 - (self.expected / max(self.climatology, np.finfo(float).tiny)) ** 2
 
+    @property
+    def end(self) -> int | None:
+        """The step from which on it is worth nothing; None if it is worth something to the last."""
+        return self._below(0.0)
+
     def words(self, told: Callable[[int], str], *, furthest: bool = False) -> list[str]:
         """When it stops being worth anything, in a sentence or two.
 
@@ -55,26 +60,30 @@ class Worth:
             furthest: whether nobody can look further ahead.
         """
         found = [self._expected_words(told, furthest)]
-        if self.measured is not None and np.isfinite(self.measured[1:]).any():
+        if self.end != 0 and self.measured is not None and np.isfinite(self.measured[1:]).any():
             found.append(self._measured_words(told))
         return found
 
     def _expected_words(self, told: Callable[[int], str], furthest: bool) -> str:
-        if self.explained[0] <= 0:
+        if self.end == 0:
             return (
                 "Not worth anything: what is observed leaves as much open as knowing nothing but "
                 "the training data. Place sensors, or better ones."
             )
-        end, faded = self._below(0.0), self._below(HALF)
+        end, faded = self.end, self._below(HALF)
         half = ""
-        if faded is not None and faded != end:
+        if faded == 0:
+            half = " It explains less than half of the variance from the start."
+        elif faded is not None and faded != end:
             half = f" Half of its worth is gone by {told(faded)}."
         if end is not None:
             return (
                 f"Worth nothing from {told(end)} on: there its expected error reaches that of "
                 f"climatology.{half}"
             )
-        more = "" if furthest else " To see where that ends, look further ahead."
+        more = " To see where that ends, look further ahead."
+        if furthest:
+            more = " This page looks no further ahead."
         last = told_share(float(self.explained[-1]))
         return (
             f"Still worth something at {told(int(self.steps[-1]))}, the last time shown: it is "

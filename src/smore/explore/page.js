@@ -79,7 +79,7 @@ function setUp(told) {
     return cell
   }))
   byId("table").tHead.replaceChildren(head)
-  byId("sequence").max = told.sequences - 1
+  byId("sequences").textContent = byId("sequence").max = told.sequences
   byId("sequence-part").hidden = told.sequences < 2
   byId("modes").tBodies[0].replaceChildren(...told.modes.map((cells) => {
     const row = element("tr")
@@ -107,9 +107,9 @@ function showSettings(told) {
   }
   for (const box of all("#measured input")) box.checked = told.measured.includes(+box.value)
   all(".mark").forEach((box, at) => { if (box != document.activeElement) box.value = told.mark[at] })
-  byId("sequence").value = told.sequence
-  byId("origin").value = told.origin
-  byId("origin").max = told.origins - 1
+  byId("sequence").value = told.sequence + 1
+  byId("origin").value = told.origin + 1
+  byId("origins").textContent = byId("origin").max = told.origins
   byId("beside").value = told.beside
   byId("number").value = told.number
   byId("again").disabled = told.noise == "" || told.values != "data"
@@ -185,10 +185,11 @@ for (const control of all("[data-ask]"))
 byId("step").addEventListener("input", () => ask("step", +byId("step").value))
 byId("more").addEventListener("click", () => ask("more", +byId("count").value))
 byId("clear").addEventListener("click", () => ask("remove", 0))
+byId("end").addEventListener("click", () => ask("end", 0))
 byId("again").addEventListener("click", () => ask("again", 0))
 byId("copy").addEventListener("click", () => navigator.clipboard.writeText(byId("command").textContent))
 for (const id of ["sequence", "origin"])
-  byId(id).addEventListener("change", () => ask("snapshot", [+byId("sequence").value, +byId("origin").value]))
+  byId(id).addEventListener("change", () => ask("snapshot", [byId("sequence").value - 1, byId("origin").value - 1]))
 for (const button of all("[data-download]"))
   button.addEventListener("click", () => ask("download", button.dataset.download))
 const beside = (what, number) => ask("beside", [what, number])

@@ -12,9 +12,17 @@ from smore.inference.latent_state import LatentState
 MISFIT = 9.0
 
 
-def cautions(state: LatentState, channels: Sequence[str]) -> list[str]:
-    """One sentence or two about everything that is doubtful; empty when nothing is."""
-    found = [_assumed(state), _misfit(state, channels), _unknown_noise(state, channels)]
+def cautions(
+    state: LatentState, channels: Sequence[str], *, telling: str = "with noise= or --noise"
+) -> list[str]:
+    """One sentence or two about everything that is doubtful; empty when nothing is.
+
+    Args:
+        state: that was inferred.
+        channels: their names.
+        telling: how noise is told.
+    """
+    found = [_assumed(state), _misfit(state, channels), _unknown_noise(state, channels, telling)]
     return [each for each in found if each is not None]
 
 
@@ -57,7 +65,7 @@ def _misfit(state: LatentState, channels: Sequence[str]) -> str | None:
     )
 
 
-def _unknown_noise(state: LatentState, channels: Sequence[str]) -> str | None:
+def _unknown_noise(state: LatentState, channels: Sequence[str], telling: str) -> str | None:
     """About instruments that are taken to be exact for want of knowledge."""
     if state.noise_known is None:
         return None
@@ -72,5 +80,5 @@ def _unknown_noise(state: LatentState, channels: Sequence[str]) -> str | None:
     return (
         f"the noise of {', '.join(names)} was not told, and there are too few values to see it: "
         "the instruments are taken to be exact, and if they are not, the stated uncertainty is "
-        "too small; tell it with noise= or --noise (0 if they are exact)"
+        f"too small; tell it {telling} (0 if they are exact)"
     )

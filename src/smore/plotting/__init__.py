@@ -3,7 +3,13 @@
 from smore.plotting.certificate import certificate_figure
 from smore.plotting.colours import error_colours, field_colours
 from smore.plotting.fields import draw_field
-from smore.plotting.ground import Ground, directions, require_drawable, with_units
+from smore.plotting.ground import (
+    Ground,
+    directions,
+    require_drawable,
+    unit_after_number,
+    with_units,
+)
 from smore.plotting.modes import overview_figure, spectrum_figure
 from smore.plotting.panels import snapshot_panels
 from smore.plotting.plots import Plots
@@ -32,5 +38,6 @@ __all__ = [
     "sheet",
     "snapshot_panels",
     "spectrum_figure",
+    "unit_after_number",
     "with_units",
 ]

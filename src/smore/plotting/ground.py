@@ -40,6 +40,13 @@ def with_units(name: str, units: str) -> str:
     return f"{name} ({units})" if units not in ("", "1") else name
 
 
+def unit_after_number(units: str) -> str:
+    """A unit behind a number; some are numbers themselves, as in "2.5 km"."""
+    if units in ("", "1"):
+        return ""
+    return f"× {units}" if units[0].isdigit() else DEGREES.get(units, units)
+
+
 def require_drawable(space: Space) -> None:
     """Refuse a space that no figure shows."""
     if space.dim > MOST_DIMENSIONS:

@@ -14,7 +14,7 @@ from smore.analysis import SensorPlan, field_deviation
 from smore.data import Channel, Mesh
 from smore.plotting.colours import error_colours
 from smore.plotting.fields import draw_on
-from smore.plotting.ground import SMALL, Ground, with_units
+from smore.plotting.ground import SMALL, Ground, unit_after_number, with_units
 from smore.plotting.panels import add_bar
 from smore.plotting.sheet import sheet
 from smore.surrogate import Surrogate
@@ -63,7 +63,7 @@ def _kinds(surrogate: Surrogate, plan: SensorPlan, mesh: Mesh, channel: Channel)
     kinds = {f"{count} placed sensors": plan.coords, f"{count} random sensors": plan.random_coords}
     seen = surrogate.seen_on(mesh)
     number = surrogate.description.channels.index(channel)
-    units = "" if channel.units == "1" else channel.units
+    units = unit_after_number(channel.units)
     shown = []
     for kind, coords in kinds.items():
         deviation = field_deviation(surrogate, coords, plan.variance, channel.name, mesh.coords)

@@ -57,7 +57,7 @@ def skill_section(findings: Findings) -> Html:
             "training data: 1 is what climatology has in the training data. Shaded: steps at "
             "which the forecast beats whatever needs no model.",
         ),
-        paragraph(f"Beside all others: {_lower(skill.verdict())}"),
+        paragraph(f"Beside all others, by squared errors: {_lower(skill.verdict())}"),
         valid,
         absent,
         more("The numbers", _table(skill)),
@@ -128,8 +128,8 @@ def _all_sequences(tested: Tested, limit: str | None) -> Html:
     )
     what = "All sequences" if len(tested.truth) > 1 else "The whole record"
     return paragraph(
-        f"{what} from the first snapshot to the end: {_lower(evaluation.verdict())} Error norm "
-        f"over field norm: {relative}. {limit or ''}"
+        f"{what} from the first snapshot to the end, by squared errors: "
+        f"{_lower(evaluation.verdict())} Error norm over field norm: {relative}. {limit or ''}"
     )
 
 

@@ -8,7 +8,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from smore.analysis import DynamicModes, told_share
-from smore.plotting import Ground, overview_figure, sensor_figure, spectrum_figure, with_units
+from smore.plotting import (
+    Ground,
+    overview_figure,
+    sensor_figure,
+    spectrum_figure,
+    unit_after_number,
+    with_units,
+)
 from smore.report._findings import Findings
 from smore.report._html import Html, element
 from smore.report._telling import (
@@ -118,7 +125,7 @@ def certificate_section(findings: Findings) -> Html:
     claims = findings.surrogate.certificate.claims
     remedy = paragraph(f"What to try: {claims.remedy}.") if claims.remedy else None
     reach = None
-    if claims.radius is not None:
+    if claims.radius:
         all_inside = claims.training_radius <= claims.radius
         reach = paragraph(
             f"That holds for states up to {claims.radius:.3g} from the centre, "
@@ -275,7 +282,7 @@ def extent(findings: Findings) -> str:
         return f"{', '.join(space.names)}, on several meshes"
     low, high = mesh.reach.min(axis=0), mesh.reach.max(axis=0)
     told = [
-        f"{name} from {a:.4g} to {b:.4g}{'' if units in ('', '1') else f' {units}'}"
+        f"{name} from {a:.4g} to {b:.4g} {unit_after_number(units)}".rstrip()
         for name, units, a, b in zip(space.names, space.units, low, high, strict=True)
     ]
     return ", ".join(told)

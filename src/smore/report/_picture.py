@@ -73,7 +73,7 @@ class Picture:
         for axis, (label, value) in enumerate(zip(self.labels, self.places[point], strict=True)):
             size = max(self.extent[2 * axis + 1] - self.extent[2 * axis], 1e-300)
             digits = min(max(4 - int(np.floor(np.log10(size))), 0), 20)
-            told.append(f"{label} {round(float(value), digits):g}")
+            told.append(f"{label} = {round(float(value), digits):g}")
         return ", ".join(told)
 
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.data import Channel, Clock
-from smore.plotting import with_units
+from smore.plotting import unit_after_number, with_units
 from smore.report._decimals import MISSING, Decimals, encoded
 from smore.report._html import Html, data_element, element
 from smore.report._picture import BLANK, Picture
 from smore.report._played import Frames
-from smore.report._telling import paragraph, section, told_unit
+from smore.report._telling import paragraph, section
 from smore.surrogate import Description
 
 FloatArray = NDArray[np.float64]
@@ -246,7 +246,7 @@ def _channel(frames: Frames, number: int, channel: Channel) -> dict[str, Any]:
     return {
         "name": channel.name,
         "title": with_units(channel.name, channel.units),
-        "units": told_unit(channel.units),
+        "units": unit_after_number(channel.units),
         "kinds": {
             name: Decimals.of(values).to_json() | {"limits": limits, "colours": colours}
             for name, (values, limits, colours) in kinds.items()

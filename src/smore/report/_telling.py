@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from smore.plotting import unit_after_number
 from smore.report._html import Html, element
 from smore.report._svg import inline_svg
 
@@ -81,11 +82,4 @@ def show(value: Any) -> Any:
 
 def with_unit(value: float, units: str) -> str:
     """A size to three digits with its unit."""
-    return f"{value:.3g} {told_unit(units)}".rstrip()
-
-
-def told_unit(units: str) -> str:
-    """A unit behind a number; some are numbers themselves, as in "2.5 km"."""
-    if units in ("", "1"):
-        return ""
-    return f"× {units}" if units[0].isdigit() else units
+    return f"{value:.3g} {unit_after_number(units)}".rstrip()

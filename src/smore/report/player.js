@@ -153,7 +153,7 @@
 
     function showPoint(shown, now) {
       const unit = shown.units ? ` ${shown.units}` : "";
-      const place = picture.labels.map((label, axis) => `${label} ${coordinate(axis)}`);
+      const place = picture.labels.map((label, axis) => `${label} = ${coordinate(axis)}`);
       find("value-place").textContent = place.join(", ");
       for (const [kind, its] of Object.entries(shown.kinds)) {
         const text = its.text(now, chosen);

@@ -123,13 +123,12 @@ def _served(*files: Path) -> Iterator[str]:
     """The address of an explorer in a process of its own, with one thread."""
     words = [sys.executable, "-m", "smore", "--threads", "1", "explore", "--no-browser"]
     command = [*words, *map(str, files)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait()
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
 
 
 def _drag(browser: str, address: str) -> list[tuple[float, float]]:
