@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test torture lint format clean
+.PHONY: demo test torture lint format comparators clean
 
 demo: $(VENV)/installed
 	$(BIN)/smore demo
@@ -37,5 +37,20 @@ $(VENV)/installed-dev: pyproject.toml constraints.txt
 	$(BIN)/pip install --progress-bar off -c constraints.txt -e '.[dev]'
 	touch $@ $(VENV)/installed
 
+# Libraries that `smore bench comparators` runs, each in an environment of its own: what they need
+# contradicts what we need, and each other.
+COMPARATORS := .venv-comparators
+comparators: $(COMPARATORS)/dapper/installed $(COMPARATORS)/pyshred/installed
+
+$(COMPARATORS)/dapper/installed: PACKAGES := dapper==1.7.1 numpy==2.4.6 scipy==1.17.1
+$(COMPARATORS)/pyshred/installed: FIRST := torch==2.13.0
+$(COMPARATORS)/pyshred/installed: PACKAGES := pyshred==1.1.0 numpy==1.26.4 torch==2.13.0
+# FIRST comes first: of what merely asks for torch, pip would take the newest, and gigabytes with it.
+$(COMPARATORS)/%/installed: Makefile
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(if $(FIRST),$(@D)/bin/pip install --progress-bar off $(FIRST))
+	$(@D)/bin/pip install --progress-bar off $(PACKAGES)
+	touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(COMPARATORS) .pytest_cache .mypy_cache .ruff_cache

@@ -192,6 +192,22 @@ def test_errors_by_lead_grow_as_they_were_seen():
             assert grown == pytest.approx(wanted[lead], rel=0.12)
 
 
+def test_errors_that_random_steps_explain_are_random_steps():
+    """Damped waves, stirred: errors go where the flow takes them, in half a step half as far."""
+    from smore.assimilation._error_process import WanderingError, error_process
+    from smore.dynamics import LeadError
+
+    turn = 0.95 * np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    factor, leads = 0.2 * np.eye(2), np.arange(13.0)
+    grown = 0.7 * np.cumsum(np.append(0.0, 0.95 ** (2 * leads[:-1])))
+    error = LeadError(*map(torch.as_tensor, (factor, leads, grown)))
+    process = error_process(error, turn, 1.0, 1.0)
+    assert isinstance(process, WanderingError)
+    matrix, noise = process.step(turn, 0.5)
+    np.testing.assert_array_equal(matrix, turn)
+    np.testing.assert_allclose(noise @ noise.T, 0.5 * 0.7 * factor @ factor.T, rtol=1e-9)
+
+
 def test_sensors_that_stay_let_the_filter_settle_and_nothing_else_changes(erring, rows):
     """The same means and covariances, with dropouts and a spike after it has settled."""
     times, coords, values, sensors = rows(160, 6, noise=0.02)

@@ -1,15 +1,16 @@
 """What the decoder misses where sensors are, as part of the state.
 
-At a sensor the decoder misses much the same today as yesterday, and much the same as at the sensor
-next to it. Each spot (a sensor and a channel) has an entry d of its own in the state: a first-order
-process in time, with a Gaussian correlation in space. A sensor that moves takes along what is still
-correlated. Where values are very many they are not followed one by one; their noise counts for more
-instead.
+At a place the decoder misses much the same today as yesterday, and much the same as next to it.
+Each spot (a place and a channel) has an entry d of its own in the state: a first-order process in
+time, with a Gaussian correlation in space. It belongs to the place, not to the sensor: one that
+moves leaves what it saw behind, and what it sees next is known in part from there. Were it
+forgotten, readings along a track would count as independent ones, and error bars would fail. Where
+values are very many they are not followed one by one; their noise counts for more instead.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,9 @@ from smore.surrogate import LEAST_NOISE, Surrogate
 MOST_SPOTS = 400
 # Share of what is missed that no neighbour shares, and that no later time repeats.
 ALONE = 0.02
-# Spots that were not heard from are forgotten when so little of them is left.
+# Spots that are no longer heard from and followed all the same, the latest ones.
+MOST_SILENT = 100
+# They are forgotten when so little of them is left.
 FORGOTTEN = 0.05
 # What is missed is never taken to stay for ever.
 LONGEST_MEMORY = 0.999
@@ -29,17 +32,15 @@ LONGEST_MEMORY = 0.999
 
 @dataclass(frozen=True, eq=False)
 class Spots:
-    """Sensors and channels whose decoder error is followed.
+    """Places and channels whose decoder error is followed, each pair once.
 
     Args:
-        sensors: (s,) numbers of the sensors.
         channels: (s,).
-        places: (s, d) decoder coordinates at which they were last.
+        places: (s, d) decoder coordinates.
         deviation: (s,) of what the decoder misses there.
-        heard: (s,) model time at which they were last heard from.
+        heard: (s,) model time at which there was a reading last.
     """
 
-    sensors: NDArray[np.intp]
     channels: NDArray[np.intp]
     places: Array
     deviation: Array
@@ -47,38 +48,45 @@ class Spots:
 
     @classmethod
     def none(cls, dim: int) -> Spots:
-        """Nobody, in d decoder coordinates."""
-        nobody = np.zeros(0, np.intp)
-        return cls(nobody, nobody, np.zeros((0, dim)), np.zeros(0), np.zeros(0))
+        """Nowhere, in d decoder coordinates."""
+        return cls(np.zeros(0, np.intp), np.zeros((0, dim)), np.zeros(0), np.zeros(0))
 
     def __len__(self) -> int:
-        return len(self.sensors)
+        return len(self.channels)
 
-    def find(self, sensors: NDArray[np.intp], channels: NDArray[np.intp]) -> NDArray[np.intp]:
-        """(m,) positions of sensors and channels, -1 of those that are not there."""
-        known = {pair: at for at, pair in enumerate(zip(self.sensors, self.channels, strict=True))}
-        pairs = zip(sensors, channels, strict=True)
-        return np.array([known.get(pair, -1) for pair in pairs], dtype=np.intp)
+    def find(self, places: Array, channels: NDArray[np.intp]) -> NDArray[np.intp]:
+        """(m,) positions of places (m, d) and channels, -1 of those that are not there."""
+        known = {key: at for at, key in enumerate(_keys(self.places, self.channels))}
+        return np.array([known.get(key, -1) for key in _keys(places, channels)], dtype=np.intp)
+
+    def once(self) -> Spots:
+        """Every place and channel once: two sensors may be at one place."""
+        keys = _keys(self.places, self.channels)
+        first = {key: at for at, key in reversed(list(enumerate(keys)))}
+        return self.select(np.array(sorted(first.values()), dtype=np.intp))
 
     def select(self, which: NDArray | slice) -> Spots:
         """Some of them."""
         return Spots(
-            self.sensors[which],
-            self.channels[which],
-            self.places[which],
-            self.deviation[which],
-            self.heard[which],
+            self.channels[which], self.places[which], self.deviation[which], self.heard[which]
         )
 
     def joined(self, more: Spots) -> Spots:
         """These, then others."""
         return Spots(
-            np.concatenate([self.sensors, more.sensors]),
             np.concatenate([self.channels, more.channels]),
             np.concatenate([self.places, more.places]),
             np.concatenate([self.deviation, more.deviation]),
             np.concatenate([self.heard, more.heard]),
         )
+
+
+def _keys(places: Array, channels: NDArray[np.intp]) -> list[tuple[int, bytes]]:
+    """What tells spots apart; -0.0 is the place that 0.0 is."""
+    return [
+        (channel, place.tobytes())
+        for channel, place in zip(channels.tolist(), places + 0.0, strict=True)
+    ]
 
 
 class DecoderError:
@@ -127,41 +135,37 @@ class DecoderError:
     def carried(
         self, spots: Spots, time: float, later: float, arriving: Spots
     ) -> tuple[Spots, Array, Array]:
-        """Spots at a later time, those heard from where they are then, new ones added.
+        """Spots at a later time, with those of its readings.
 
         Args:
             spots: of model time `time`.
             later: model time.
-            arriving: heard from then.
+            arriving: where readings are then.
 
         Returns:
             The spots; d' = matrix d + noise w, as matrix (s', s) and root of the noise (s', any).
         """
-        at = spots.find(arriving.sensors, arriving.channels)
-        moved = spots.select(np.arange(len(spots)))  # a copy
-        known = at[at >= 0]
-        moved.places[known] = arriving.places[at >= 0]
-        moved.deviation[known] = arriving.deviation[at >= 0]
-        moved.heard[known] = later
-        left = self.memory[spots.channels] ** ((later - spots.heard) / self.step)
-        kept = left > FORGOTTEN
-        kept[known] = True
-        new = arriving.select(at < 0)
-        spare = MOST_SPOTS - len(new)
-        if kept.sum() > spare:  # the longest silent ones go
-            order = np.argsort(-moved.heard[kept], kind="stable")[max(spare, 0) :]
-            kept[np.flatnonzero(kept)[order]] = False
-        before, after = spots.select(kept), moved.select(kept)
-        memory = self.memory[before.channels] ** ((later - time) / self.step)
-        shift = np.square(after.places - before.places).sum(1)
-        memory = memory * np.exp(-0.5 * shift / np.square(self.reach[before.channels]))
-        memory = memory * after.deviation / before.deviation
-        fresh = self.own(after) - memory[:, None] * self.own(before) * memory
-        matrix = np.zeros((len(after), len(spots)))
-        matrix[np.arange(len(after)), np.flatnonzero(kept)] = memory
+        at = spots.find(arriving.places, arriving.channels)
+        heard = spots.heard.copy()
+        heard[at[at >= 0]] = later
+        new = arriving.select(at < 0).once()
+        kept = self._kept(spots, heard, later, MOST_SPOTS - len(new))
+        known = replace(spots, heard=heard).select(kept)
+        memory = self.memory[known.channels] ** ((later - time) / self.step)
+        matrix = np.zeros((len(known), len(spots)))
+        matrix[np.arange(len(known)), kept] = memory
+        fresh = _root(self.own(known) * (1 - np.outer(memory, memory)))
         if not len(new):
-            return after, matrix, _root(fresh)
-        return after.joined(new), *self._with_new(after, matrix, _root(fresh), new)
+            return known, matrix, fresh
+        return known.joined(new), *self._with_new(known, matrix, fresh, new)
+
+    def _kept(self, spots: Spots, heard: Array, later: float, room: int) -> NDArray[np.intp]:
+        """Positions of spots to follow on: those with readings, the latest of the others."""
+        left = self.memory[spots.channels] ** ((later - heard) / self.step)
+        order = np.argsort(-heard, kind="stable")
+        silent = heard[order] < later
+        followed = (left[order] > FORGOTTEN) & (np.cumsum(silent) <= MOST_SILENT)
+        return np.sort(order[followed][: max(room, 0)])
 
     def _with_new(
         self, known: Spots, matrix: Array, noise: Array, new: Spots
@@ -199,7 +203,7 @@ class DecoderError:
 
 
 def _root(covariance: Array) -> Array:
-    """Of a covariance that round-off, or a sensor that moved, may have made indefinite."""
+    """Of a covariance that round-off may have made indefinite."""
     if not len(covariance):
         return np.zeros((0, 0))
     sizes, directions = np.linalg.eigh((covariance + covariance.T) / 2)

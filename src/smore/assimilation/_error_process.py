@@ -28,6 +28,10 @@ from smore.dynamics import LeadError, StepError
 
 # Forgetting rates that are tried, as half-lives in shares of the longest lead.
 HALF_LIVES = np.geomspace(0.02, 4.0, 25)
+# Relative misfit up to which random steps alone explain the sizes of errors, which are not known
+# any better. A departure that forgets as the dynamics damp would explain them as well: by lead
+# alone the two cannot be told apart, but only steps go where the flow takes them.
+CLOSE_ENOUGH = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +113,14 @@ class ColouredError(ErrorProcess):
 
 
 @dataclass(frozen=True, eq=False)
+class WanderingError(WhiteError):
+    """α' = A α + √ℓ w: the second kind where random steps of the dynamics explain all of it."""
+
+    def step(self, moving: Array, length: float) -> tuple[Array, Array]:
+        return moving, np.sqrt(length) * self.factor
+
+
+@dataclass(frozen=True, eq=False)
 class ForgettingError(ErrorProcess):
     """The second: variances of random steps and of the departure, in units of the pattern."""
 
@@ -157,6 +169,9 @@ def _forgetting(error: LeadError, factor: Array, moving: Array, step: float) -> 
     if not wanted.any() or not factor.any():
         return WhiteError(np.zeros_like(factor))
     walks = _growth(factor, moving, leads)
+    alone, misfit = scipy.optimize.nnls((walks / wanted)[:, None], np.ones(len(wanted)))
+    if misfit <= CLOSE_ENOUGH * len(wanted) ** 0.5:
+        return WanderingError(np.sqrt(alone[0]) * factor)
     best, found = np.inf, (0.0, 0.0, 0.0)
     for half_life in HALF_LIVES * leads[-1]:
         memory = 0.5 ** (1 / half_life)

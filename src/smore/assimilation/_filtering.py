@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from smore.assimilation._decoder_error import MOST_SPOTS, DecoderError, Spots
 from smore.assimilation._ensemble import Ensemble
+from smore.assimilation._first_guess import FirstGuess, underestimated
 from smore.assimilation._latent_system import LatentSystem
 from smore.assimilation._settling import Settling
 from smore.assimilation._watching import Watch
@@ -36,12 +36,14 @@ class Belief:
         model_time: the model's.
         state: of all entries together.
         spots: whose decoder error the last entries are.
+        guess: what the first guess still has to do with it.
     """
 
     time: float
     model_time: float
     state: Gaussian
     spots: Spots
+    guess: FirstGuess
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +145,11 @@ class StreamFilter:
         if not taken.all():
             seen = seen.select(taken)
             innovation = expected(belief.state, seen)
-        state = self._updated(belief.state, seen)
-        nobody_silent = taken.all() and len(belief.spots) in (0, len(readings))
+        after = self._after(belief, seen)
+        nobody_silent = taken.all() and (belief.spots.heard == belief.model_time).all()
         if transition is not None and self.system.linear and nobody_silent:
-            self.settling.watch(key, transition, seen, belief.state, state)
-        return Step(replace(belief, state=state), transition, innovation, left_out, taken, readings)
+            self.settling.watch(key, transition, seen, belief.state, after.state)
+        return Step(after, transition, innovation, left_out, taken, readings)
 
     def _settled_step(self, belief: Belief, time: float, readings: Stream, values: Array) -> Step:
         """`step`, of which only the means are new."""
@@ -169,7 +171,7 @@ class StreamFilter:
             innovation = expected(before, seen.select(taken))
             state = update(before, seen.select(taken))
         spots = replace(belief.spots, heard=np.full(len(belief.spots), model_time))
-        after = Belief(time, model_time, state, spots)
+        after = Belief(time, model_time, state, spots, belief.guess.forgotten(len(mean)))
         return Step(after, transition, innovation, left_out, taken, readings)
 
     def carried(self, belief: Belief, time: float) -> Belief:
@@ -212,7 +214,7 @@ class StreamFilter:
         places = self.surrogate.description.coordinate_map(readings.coords)
         deviation = self.decoder_error.deviation(rows, channels)
         heard = np.full(len(readings), self._model_time(time))
-        spots = Spots(readings.sensors, channels, places, deviation, heard)
+        spots = Spots(channels, places, deviation, heard)
         white = self.instruments[channels] + LEAST_NOISE
         if len(spots) > MOST_SPOTS:
             white = white + np.square(self.decoder_error.uncounted(spots))
@@ -226,24 +228,29 @@ class StreamFilter:
 
     def _first(self, time: float, seen: Readings) -> Belief:
         """Before any readings, under the prior that makes the first ones likeliest."""
-        best: tuple[float, Gaussian] | None = None
-        for prior in self.surrogate.priors:
-            start = Gaussian(prior.mean.numpy(), prior.factor.numpy())
-            after = update(start, seen)
-            whitened = torch.linalg.lstsq(prior.factor, torch.as_tensor(after.root)).solution
-            determined = len(start.mean) - float(whitened.square().sum())
-            evidence = expected(start, seen).calm_log_likelihood
-            if best is None or evidence > best[0]:
-                best = evidence, self.system.start(prior, determined)
-        assert best is not None
-        model_time = self._model_time(time)
+        priors = self.surrogate.priors
+        starts = [Gaussian(prior.mean.numpy(), prior.factor.numpy()) for prior in priors]
+        evidence = [expected(start, seen).calm_log_likelihood for start in starts]
+        number = int(np.argmax(evidence))
+        prior = priors[number]
         dim = self.surrogate.description.coordinate_map.decoder_dim
-        return Belief(time, model_time, self._represented(best[1]), Spots.none(dim))
+        if self.members:  # which cannot be added to later
+            larger = underestimated(prior, update(starts[number], seen))
+            drawn = Ensemble.drawn(self.system.start(prior, larger), self.members, self.random)
+            state, guess = drawn.state, FirstGuess.known(self.size)
+        else:
+            state, guess = self.system.start(prior), FirstGuess.of(prior, number, self.size)
+        return Belief(time, self._model_time(time), state, Spots.none(dim), guess)
 
-    def _represented(self, state: Gaussian) -> Gaussian:
-        if not self.members:
-            return state
-        return Ensemble.drawn(state, self.members, self.random).state
+    def _after(self, belief: Belief, seen: Readings) -> Belief:
+        """The belief once `seen` is known."""
+        state, guess = self._updated(belief.state, seen), belief.guess
+        if guess.matters:
+            guess = guess.updated(belief.state, seen)
+            latent = self.latent(replace(belief, state=state))
+            larger = underestimated(self.surrogate.priors[guess.prior], latent)
+            guess, state = guess.owned_up(state, larger)
+        return replace(belief, state=state, guess=guess)
 
     def _carried(
         self, belief: Belief, model_time: float, arriving: Spots
@@ -263,7 +270,8 @@ class StreamFilter:
             state = self._ensemble_predicted(belief, model_time, whole)
         else:
             state = predict(belief.state, whole)
-        return Belief(belief.time, model_time, state, spots), whole
+        guess = belief.guess.moved(whole.matrix)
+        return Belief(belief.time, model_time, state, spots, guess), whole
 
     def _ensemble_predicted(self, belief: Belief, later: float, whole: Transition) -> Gaussian:
         size = self.size
@@ -289,7 +297,8 @@ class StreamFilter:
     ) -> Readings:
         matrix = np.zeros((len(rows), len(belief.state.mean)))
         matrix[:, : self.size] = rows @ self.system.process.reads
-        at = belief.spots.find(readings.sensors, readings.channels)
+        places = self.surrogate.description.coordinate_map(readings.coords)
+        at = belief.spots.find(places, readings.channels)
         followed = np.flatnonzero(at >= 0)
         matrix[followed, self.size + at[followed]] = 1.0
         return Readings(matrix, values, white)

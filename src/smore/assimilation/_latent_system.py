@@ -44,14 +44,8 @@ class LatentSystem:
         moving, _ = self._flow(surrogate.prior.mean.numpy(), None, step)
         self.process = error_process(surrogate.error.step, moving, step, inflation)
 
-    def start(self, prior: LatentPrior, determined: float) -> Gaussian:
-        """The state before anything is observed.
-
-        Args:
-            prior: of α. Where it is an estimate, what readings leave open is larger than it says.
-            determined: directions that the first readings determine.
-        """
-        larger = float(prior.underestimate(torch.tensor(determined, dtype=torch.float64)))
+    def start(self, prior: LatentPrior, larger: float = 1.0) -> Gaussian:
+        """The state before anything is observed, with a covariance so many times larger."""
         root = np.sqrt(larger) * prior.factor.numpy()
         mean = np.zeros(self.process.size)
         mean[: self.process.dim] = prior.mean.numpy()

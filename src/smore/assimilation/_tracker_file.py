@@ -14,6 +14,7 @@ from torch import Tensor
 
 from smore.assimilation._decoder_error import Spots
 from smore.assimilation._filtering import Belief
+from smore.assimilation._first_guess import FirstGuess
 from smore.assimilation._levels import Levels
 from smore.assimilation._watching import SensorRecord, Watch
 from smore.assimilation.kalman import Gaussian
@@ -22,10 +23,10 @@ from smore.errors import ModelFileError
 from smore.model_file import Kind, load_file, save_file
 from smore.surrogate import Surrogate
 
-TRACKER = Kind("tracker", 1, "start tracking anew")
+TRACKER = Kind("tracker", 2, "start tracking anew")
 # Sensors that are remembered although they are silent.
 MOST_STRANGERS = 1000
-_SPOTS = ("sensors", "channels", "places", "deviation", "heard")
+_SPOTS = ("channels", "places", "deviation", "heard")
 _PENDING = ("times", "coords", "channels", "values", "sensors")
 
 
@@ -70,9 +71,10 @@ class Settled:
 
         Drifters that nobody named are new sensors at every time: memory must not grow with them.
         """
-        pending, belief = self.pending, self.belief
-        spots = np.zeros(0, np.intp) if belief is None else belief.spots.sensors
-        used = np.unique(np.concatenate([pending.sensors, spots]))
+        pending = self.pending
+        again = {name for (name, _), each in self.watch.records.items() if each.total > 1}
+        met = [number for number, name in enumerate(pending.names) if name in again]
+        used = np.unique(np.append(pending.sensors, np.array(met, dtype=np.intp)))
         if len(pending.names) <= 2 * len(used) + MOST_STRANGERS:
             return self
         new = np.full(len(pending.names), -1, np.intp)
@@ -81,10 +83,8 @@ class Settled:
         kept = {key: each for key, each in self.watch.records.items() if key[0] in names}
         watch = Watch(self.watch.out)
         watch.records.update(kept)
-        if belief is not None:
-            belief = replace(belief, spots=replace(belief.spots, sensors=new[spots]))
         pending = replace(pending, sensors=new[pending.sensors], names=names)
-        return replace(self, belief=belief, pending=pending, watch=watch)
+        return replace(self, pending=pending, watch=watch)
 
 
 class _Text(BaseModel):
@@ -100,6 +100,8 @@ class _Text(BaseModel):
     num_values: int
     time: float | None
     model_time: float | None
+    larger: float
+    prior: int
     records: list[tuple[str, int, dict[str, float | int | bool | list[float]]]]
 
 
@@ -119,6 +121,7 @@ def save_tracker(path: Path, settled: Settled, lag: float, surrogate: Surrogate)
         tensors |= {
             "state.mean": torch.as_tensor(belief.state.mean),
             "state.root": torch.as_tensor(np.ascontiguousarray(belief.state.root)),
+            "guess.matrix": torch.as_tensor(np.ascontiguousarray(belief.guess.matrix)),
         }
         spots = belief.spots
         tensors |= {f"spots.{name}": torch.as_tensor(getattr(spots, name)) for name in _SPOTS}
@@ -135,6 +138,8 @@ def save_tracker(path: Path, settled: Settled, lag: float, surrogate: Surrogate)
         num_values=settled.num_values,
         time=None if belief is None else belief.time,
         model_time=None if belief is None else belief.model_time,
+        larger=1.0 if belief is None else belief.guess.larger,
+        prior=0 if belief is None else belief.guess.prior,
         records=records,
     )
     save_file(path, tensors, text.model_dump_json(), TRACKER)
@@ -175,9 +180,12 @@ def _settled(tensors: dict[str, Tensor], text: _Text, surrogate: Surrogate) -> S
     if text.time is not None and text.model_time is not None:
         spots = Spots(*(arrays[f"spots.{name}"] for name in _SPOTS))
         state = Gaussian(arrays["state.mean"], arrays["state.root"])
-        if len(state.mean) != len(state.root) or len(spots) >= len(state.mean):
+        guess = FirstGuess(arrays["guess.matrix"], text.larger, text.prior)
+        alike = len(state.mean) == len(state.root) == len(guess.matrix)
+        known = guess.prior in range(len(surrogate.priors))
+        if not alike or not known or len(spots) >= len(state.mean):
             raise ValueError("a state whose parts do not fit")
-        belief = Belief(text.time, text.model_time, state, spots)
+        belief = Belief(text.time, text.model_time, state, spots, guess)
     watch = Watch()
     for name, channel, told in text.records:
         record = SensorRecord(**{key: value for key, value in told.items() if key != "recent"})  # type: ignore[arg-type]

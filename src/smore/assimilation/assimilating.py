@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from smore.assimilation._decoder_error import MOST_SILENT, MOST_SPOTS
 from smore.assimilation._filtering import Belief, Step, StreamFilter
 from smore.assimilation._latent_system import LatentSystem
 from smore.assimilation._levels import Levels, likeliest_levels
@@ -144,7 +145,8 @@ def _require_sensible(surrogate: Surrogate, smooth: bool, members: int) -> None:
 def _require_room(surrogate: Surrogate, stream: Stream, smooth: bool) -> None:
     """Refuse streams whose states cannot be kept, before any work."""
     times = len(np.unique(stream.times))
-    size = 2 * surrogate.dynamics.dim + min(len(stream) // times, 400)
+    places = len(np.unique(np.column_stack([stream.coords, stream.channels]), axis=0))
+    size = 2 * surrogate.dynamics.dim + min(places, len(stream) // times + MOST_SILENT, MOST_SPOTS)
     needed = 8 * times * size**2 * (4 if smooth else 1)
     if needed > MOST_BYTES:
         raise DataError(

@@ -12,10 +12,8 @@ from smore.cli.options import ChannelOption, MissingOption
 from smore.cli.output import Json, console, print_evaluation, print_json
 from smore.cli.reading import say_reading, with_reading
 from smore.cli.skill import print_calibration, print_skill
-from smore.data import Trajectories
 from smore.errors import SettingsError
 from smore.inference import FitMethod
-from smore.inputs import as_trajectories
 from smore.model import SMORE
 from smore.plotting import chosen_channels, is_film, require_figure_format, save_figure
 from smore.runtime import shown_passes
@@ -78,7 +76,7 @@ def evaluate(
     model = SMORE.load(model_file)
     chosen_channels(model.surrogate_.description, channel)  # refuse unknown ones
     if dataset is not None:
-        trajectories = _test_set(dataset, further)
+        trajectories = laboratory().load_test_set(dataset, further)
     else:
         trajectories = model.read(list(data or []), missing=missing, **(reading or {}))
         say_reading(trajectories)
@@ -112,13 +110,3 @@ def evaluate(
             print_calibration(skill)
     if figure is not None:
         console.print(f"figure: {figure}")
-
-
-def _test_set(dataset: str, further: int | None) -> Trajectories:
-    """The test set of a benchmark, or trajectories that come after it."""
-    usual = as_trajectories(laboratory().load_benchmark(dataset).test)
-    if further is None:
-        return usual
-    count = len(set(usual.groups))
-    more = as_trajectories(laboratory().load_benchmark(dataset, num_test=count + further).test)
-    return more.select(range(len(usual), len(more)))

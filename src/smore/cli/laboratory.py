@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 
 import xarray as xr
 
+from smore.data import Trajectories
 from smore.errors import MissingExtraError, SettingsError
 from smore.evaluation import Evaluation
 from smore.model import SMORE
@@ -40,6 +41,9 @@ class Laboratory(Protocol):
 
     def load_benchmark(self, name: str, **options: Any) -> Benchmark:
         """A benchmark by name, simulated first where need be."""
+
+    def load_test_set(self, name: str, further: int | None) -> Trajectories:
+        """The test set of a benchmark, or so many trajectories that come after it."""
 
     def append_result(
         self, path: Path, model: SMORE, evaluation: Evaluation, *, dataset: str, preset: str

@@ -186,16 +186,17 @@ def _left_out_errors(
         return trained.left_out
     settings, problem = prepared.settings, prepared.problem
     blocks, timeline, latents = problem.blocks, problem.timeline, trained.latents
-    excess = torch.zeros_like(residual)
+    excess, groups = torch.zeros_like(residual), problem.groups
     if prepared.forecast_error is not None:
         blocks, timeline = prepared.forecast_error.blocks, prepared.forecast_error.timeline
+        groups = torch.arange(len(timeline.valid))
         equations = normal_equations(trained.decoder, blocks, settings.chunk_size)
         latents = latent_table(equations).to(trained.latents)
         excess = (_residual_variance(trained.decoder, blocks, latents, settings) - residual).clamp(
             min=0
         )
     trajectories = timeline.gather(latents.flatten(1))
-    return model_errors(trained.dynamics, trajectories, timeline, settings, excess)
+    return model_errors(trained.dynamics, trajectories, timeline, settings, excess, groups)
 
 
 def _residual_variance(

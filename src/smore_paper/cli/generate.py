@@ -8,6 +8,8 @@ import typer
 
 from smore.cli.fields import with_fields_of
 from smore.cli.output import Json, print_json, print_table
+from smore.data import Trajectories
+from smore.inputs import as_trajectories
 from smore.runtime import ProgressLine
 from smore_paper import datasets
 from smore_paper.datasets.catalogue import ALIASES
@@ -34,6 +36,19 @@ def load_benchmark(name: str, **options: Any) -> datasets.Benchmark:
     finally:
         if line is not None:
             line.__exit__(None, None, None)
+
+
+def load_test_set(name: str, further: int | None = None) -> Trajectories:
+    """The test set of a benchmark, or so many trajectories that come after it.
+
+    Whatever was tuned on the test set is to be judged on the latter.
+    """
+    usual = as_trajectories(load_benchmark(name).test)
+    if further is None:
+        return usual
+    count = len(set(usual.groups))
+    more = as_trajectories(load_benchmark(name, num_test=count + further).test)
+    return more.select(range(len(usual), len(more)))
 
 
 def _add_generator(name: str) -> None:

@@ -162,7 +162,8 @@ def test_an_error_of_the_generator_is_seen_to_go_on():
     timeline = Timeline(torch.arange(50).view(5, 10), everything, steps, times)
     settings = Settings(dynamics="koopman", integrator="exact")
     zero = torch.zeros(1, dtype=torch.float64)
-    found = model_errors(dynamics, torch.stack(states, dim=1), timeline, settings, zero)
+    states, each = torch.stack(states, dim=1), torch.arange(5)
+    found = model_errors(dynamics, states, timeline, settings, zero, each)
     assert found.step_error(0.3).correlation > 0.99
 
 
@@ -170,9 +171,12 @@ def test_white_errors_are_seen_to_be_forgotten():
     generator = torch.Generator().manual_seed(0)
     steps = torch.randn(2000, 3, dtype=torch.float64, generator=generator)
     pairs = (steps[:-1], steps[1:])
-    found = LeftOutErrors(steps, pairs, torch.zeros(1)).step_error(1.0)
+    origins = torch.arange(2000)
+    found = LeftOutErrors(steps, pairs, torch.zeros(1), origins).step_error(1.0)
     assert found.correlation < 0.05
-    torch.testing.assert_close(found.covariance, steps.T @ steps / 2000)
+    sizes = steps.square().mean(0)
+    torch.testing.assert_close(found.covariance.diagonal(), sizes)
+    assert (found.covariance - torch.diag(sizes)).abs().max() < 0.05  # they are independent
 
 
 def test_floor_and_share_of_the_residual_are_found_again():

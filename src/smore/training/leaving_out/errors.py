@@ -17,6 +17,7 @@ from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics, LinearDynamics, StepError, step_map
 from smore.settings import Settings
 from smore.training.dynamics.linear import Ridge, Transitions, assign_folds
+from smore.training.leaving_out._shrinking import shrunk_covariance
 from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.problem import TrainingProblem
 
@@ -31,15 +32,17 @@ class LeftOutErrors:
             step made; None where no two steps follow each other.
         excess: (channels,) mean square of what the decoder misses of a snapshot that was left out,
             beyond what it misses of one that was not.
+        origins: (errors,) numbers of the trajectories that they were made on.
     """
 
     steps: Tensor
     pairs: tuple[Tensor, Tensor] | None
     excess: Tensor
+    origins: Tensor
 
     def step_error(self, step: float) -> StepError:
         """Covariance of the errors, and how they go on."""
-        variances, directions = torch.linalg.eigh(self.steps.T @ self.steps / len(self.steps))
+        variances, directions = torch.linalg.eigh(shrunk_covariance(self.steps, self.origins))
         factor = directions * variances.clamp(min=0).sqrt()
         if self.pairs is None:
             return StepError(factor, 1.0, step)  # the worst case
@@ -49,11 +52,14 @@ class LeftOutErrors:
         return StepError(factor, min(max(correlation, 0.0), 1.0), step)
 
 
-def collect(steps: Tensor, moved: Tensor, valid: Tensor, excess: Tensor) -> LeftOutErrors:
+def collect(
+    steps: Tensor, moved: Tensor, valid: Tensor, excess: Tensor, groups: Tensor
+) -> LeftOutErrors:
     """From errors and moved errors (sequences, steps, r), where `valid` (sequences, steps)."""
+    origins = groups[:, None].expand_as(valid)[valid]
     both = valid[:, 1:] & valid[:, :-1]
     pairs = (moved[:, :-1][both], steps[:, 1:][both]) if bool(both.any()) else None
-    return LeftOutErrors(steps[valid], pairs, excess)
+    return LeftOutErrors(steps[valid], pairs, excess, origins)
 
 
 @torch.no_grad()
@@ -90,7 +96,12 @@ def left_out_errors(
         return _linear_errors(problem, decoder, trajectories, folds, bases, ridge, excess)
     chosen = left_out if bool(left_out.any()) else torch.ones_like(left_out)
     return model_errors(
-        dynamics, trajectories[chosen], problem.timeline.select(chosen), settings, excess
+        dynamics,
+        trajectories[chosen],
+        problem.timeline.select(chosen),
+        settings,
+        excess,
+        problem.groups[chosen],
     )
 
 
@@ -126,7 +137,7 @@ def _linear_errors(
                 (each.unflatten(-1, (codes, -1)) @ change.T).flatten(-2) for each in (made, carried)
             )
         steps[chosen], moved[chosen] = made, carried
-    return collect(steps, moved, problem.timeline.valid[:, 1:], excess)
+    return collect(steps, moved, problem.timeline.valid[:, 1:], excess, problem.groups)
 
 
 @torch.no_grad()
@@ -136,8 +147,9 @@ def model_errors(
     timeline: Timeline,
     settings: Settings,
     excess: Tensor,
+    groups: Tensor,
 ) -> LeftOutErrors:
-    """The errors of `dynamics` as they are, on trajectories (sequences, longest, r)."""
+    """The errors of `dynamics` as they are, on trajectories (sequences, longest, r) of `groups`."""
     states = trajectories.to(next(dynamics.parameters()))
     advance = step_map(
         dynamics, timeline.steps, method=settings.stepping, substeps=settings.num_substeps
@@ -154,4 +166,5 @@ def model_errors(
         torch.stack(moved, dim=1).to("cpu", torch.float64),
         timeline.valid[:, 1:],
         excess,
+        groups,
     )
