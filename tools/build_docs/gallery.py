@@ -63,8 +63,20 @@ def _page(notebook: Any, page: Path) -> Iterator[str]:
             continue
         if cell.cell_type == "code":
             yield from _code(cell.source)
-            for place, output in enumerate(cell.outputs):
+            for place, output in enumerate(_joined(cell.outputs)):
                 yield from _shown(output, page, f"{number}_{place}")
+
+
+def _joined(outputs: list[Any]) -> Iterator[Any]:
+    """What was printed in pieces, in one: all of standard output, then all else."""
+    streams: dict[str, Any] = {}
+    for output in outputs:
+        if output.output_type == "stream":
+            first = streams.setdefault(output.name, output)
+            if first is not output:
+                first.text += output.text
+    yield from (streams[name] for name in sorted(streams, reverse=True))
+    yield from (output for output in outputs if output.output_type != "stream")
 
 
 def _code(source: str) -> Iterator[str]:
