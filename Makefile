@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test torture lint format comparators clean
+.PHONY: demo test torture lint docs format comparators clean
 
 demo: $(VENV)/installed
 	$(BIN)/smore demo
@@ -22,6 +22,10 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	PYTHONPATH=tools $(BIN)/python -m check_numbers
+
+# The site in build/site: links and code checked, notebooks run, options and names documented.
+docs: $(VENV)/installed-dev
+	PYTHONPATH=tools $(BIN)/python -m build_docs
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         compare,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "SMORE",

@@ -50,6 +50,7 @@ from smore.runtime import html_table, resolve_device
 from smore.settings import Settings
 from smore.stability import Certificate
 from smore.surrogate import (
+    ModelCard,
     Noise,
     Surrogate,
     count_parameters,
@@ -81,14 +82,42 @@ class SMORE:
     surrogate_: Surrogate
 
     def __init__(self, **settings: Any) -> None:
-        self.settings = Settings.of(**settings)
+        self._given = settings
+        self.settings = _settings_of(settings)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         """A model with exactly these settings."""
         model = cls()
         model.settings = settings
+        model._given = {
+            name: getattr(settings, name)
+            for name, field in Settings.model_fields.items()
+            if getattr(settings, name) != field.default
+        }
         return model
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Every setting as it was given, or its default: what scikit-learn's `clone` asks for.
+
+        Args:
+            deep: there is nothing below; it is part of scikit-learn's contract.
+        """
+        return {
+            name: self._given.get(name, field.default)
+            for name, field in Settings.model_fields.items()
+        }
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change some settings; what was learned stays until the next `fit`.
+
+        Raises:
+            SettingsError: a setting that does not exist or cannot be; nothing is changed.
+        """
+        given = self._given | settings
+        self.settings = _settings_of(given)
+        self._given = given
+        return self
 
     def fit(
         self,
@@ -421,6 +450,10 @@ class SMORE:
         """What has been proved about the stability of the dynamics as forecasts iterate them."""
         return self._fitted().certificate
 
+    def card(self) -> ModelCard:
+        """Data, settings, scores, certificate and limits, as the model's file keeps them."""
+        return ModelCard.of(self._fitted())
+
     def modes(self) -> DynamicModes:
         """Frequencies, growth rates and amplitudes that the dynamics consist of."""
         return dynamic_modes(self._fitted())
@@ -578,3 +611,18 @@ class SMORE:
             return observed
         where: Any = points
         return [mesh_of(self.surrogate_, where)] * num_states
+
+
+def _settings_of(given: dict[str, Any]) -> Settings:
+    """Settings, checked.
+
+    Defaults that `get_params` told are no wishes of the user: those of the other recipe would be
+    refused.
+    """
+    fields = Settings.model_fields
+    asked = {
+        name: value
+        for name, value in given.items()
+        if name not in fields or value is not fields[name].default
+    }
+    return Settings.of(**asked)

@@ -26,6 +26,14 @@ RECIPE_OF = dict.fromkeys(
     ("epochs", "batch_size", "latent_rate", "evaluate_every", "fit_steps", "gradient"), "paper"
 ) | dict.fromkeys(("decoder_steps", "dynamics_steps", "stabilise"), "fast")
 
+# Settings in the order in which they are worth a thought; all others rarely are. Measured:
+# docs/settings.md.
+TRIED_FIRST = ("dynamics", "latent_dim", "train_length", "memory", "seed")
+TRIED_THEN = (
+    "decoder", "latents", "periods", "frequency_scale", "hidden_dim", "normalization", "stabilise",
+    "rank", "dissipative", "recipe", "device",
+)  # fmt: skip
+
 # Settings that files of earlier versions hold, at the values that mean what is done now.
 RETIRED = {"finetune_steps": 0}
 
@@ -295,6 +303,11 @@ class Settings(BaseModel):
                     f"{name} belongs to recipe {owner!r} and has no effect on "
                     f"{self.recipe!r}; leave it out, or set {how_to_set('recipe', owner)}"
                 )
+
+
+def when_tried(name: str) -> Literal["first", "then", "rarely"]:
+    """How soon whoever is not content with a default should think of a setting."""
+    return "first" if name in TRIED_FIRST else "then" if name in TRIED_THEN else "rarely"
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -276,3 +276,12 @@ def test_a_fit_that_diverges_leaves_the_model_before_it_alone(folder, tmp_path):
     assert "of the decoder; the state before it is kept" in told
     assert (tmp_path / "flow.smore").read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"flow.smore", "flow.diverged.smore"}
+
+
+def test_a_model_file_tells_what_it_is(folder):
+    printed, _ = smore("info", "flow.smore", folder=folder)
+    for words in ("Data", "Settings", "Scores", "Certificate", "Limits", "height", "180"):
+        assert words in printed
+    told = json.loads(smore("info", "flow.smore", "--json", folder=folder)[0])
+    assert told["data"]["sequences"] == 12
+    assert told["data"]["times"] == "0 to 1.4 s"

@@ -101,6 +101,7 @@ class ForecastBound:
         return self.recursion.proved
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         values = {name: value for name, value in vars(self).items() if name != "recursion"}
         values |= {"bound": self.bound.tolist(), "measured": self.measured.tolist()}
         return values | {"recursion": asdict(self.recursion), "proved": self.proved}

@@ -17,7 +17,7 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Stable, mesh-agnostic surrogates of time-dependent PDEs.",
     no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 

@@ -44,11 +44,12 @@ COMMANDS = (
     Command(
         "assimilate",
         "smore.cli.assimilate:assimilate",
-        "Find whole fields behind a stream of sensors, and forecast from there.",
+        "Find whole fields behind a stream of sensors.",
     ),
     Command(
         "report", "smore.cli.report:report", "Write one page about a model: how good, how far, why."
     ),
+    Command("info", "smore.cli.info:info", "Print a model's card: data, settings, scores, limits."),
     Command("certify", "smore.cli.certify:certify", "Say what is proved about stability."),
     Command("modes", "smore.cli.modes:modes", "Show what the learned dynamics consist of."),
     Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),
@@ -63,7 +64,7 @@ COMMANDS = (
     Command(
         "data convert",
         "smore.cli.data_convert:convert",
-        "Make NetCDF of arrays and tables, and another kind of mesh files.",
+        "Make NetCDF of arrays and tables; convert mesh files.",
     ),
 )
 

@@ -14,7 +14,14 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-PANEL = "Settings"
+from smore.settings import when_tried
+
+# Groups of the help, in the order in which people should look at them.
+PANELS = {
+    "first": "Settings to try first",
+    "then": "Settings to try then",
+    "rarely": "Settings that rarely matter",
+}
 
 
 def with_fields_of(model: type[BaseModel]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -36,7 +43,8 @@ def with_fields_of(model: type[BaseModel]) -> Callable[[Callable[..., Any]], Cal
             }
             return command(**arguments, **values)
 
-        options = [_option(name, field) for name, field in model.model_fields.items()]
+        fields = sorted(model.model_fields.items(), key=lambda each: _place(each[0]))
+        options = [_option(name, field) for name, field in fields]
         run.__signature__ = inspect.Signature(kept + options)  # type: ignore[attr-defined]
         run.__doc__ = command.__doc__
         run.__name__ = command.__name__
@@ -59,7 +67,7 @@ def _option(name: str, field: FieldInfo) -> inspect.Parameter:
             metavar=_metavar(field),
             help=shown,
             show_default=False,
-            rich_help_panel=PANEL,
+            rich_help_panel=PANELS[when_tried(name)],
         ),
     ]
     return inspect.Parameter(
@@ -67,13 +75,23 @@ def _option(name: str, field: FieldInfo) -> inspect.Parameter:
     )
 
 
+def _place(name: str) -> int:
+    return list(PANELS).index(when_tried(name))
+
+
 def _metavar(field: FieldInfo) -> str:
-    choices = [c for c in get_args(field.annotation) if isinstance(c, str)]
+    choices = [each for each in _flat(field.annotation) if isinstance(each, str)]
     if choices:
         return "|".join(choices)
     text = str(field.annotation)
     kinds = {"tuple": "A,B", "int": "N", "float": "X", "bool": "true|false"}
     return next((metavar for kind, metavar in kinds.items() if kind in text), "TEXT")
+
+
+def _flat(annotation: Any) -> list[Any]:
+    """All arguments of a type, those of its arguments too."""
+    inner = get_args(annotation)
+    return [annotation] if not inner else [each for part in inner for each in _flat(part)]
 
 
 def _parse(text: str, field: FieldInfo) -> Any:

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from smore.cli.commands import GROUPS, Command, all_commands
+from smore.cli.plain_help import plainly
 from smore.errors import MissingExtraError
 
 
@@ -36,7 +37,7 @@ class LazyGroup(TyperGroup):
         command = self._command(args[0])
         if command is None:
             return super().resolve_command(ctx, args)
-        return args[0], _loaded(command, args[0]), args[1:]
+        return args[0], loaded(command, args[0]), args[1:]
 
     def _below(self) -> Sequence[Command]:
         return [each for each in all_commands() if each.words.startswith(self.words)]
@@ -49,12 +50,19 @@ class LazyGroup(TyperGroup):
             return None
         words = f"{self.words}{name} "
         kind = type("Group", (LazyGroup,), {"words": words})
-        app = typer.Typer(cls=kind, name=name, help=GROUPS[words.strip()], no_args_is_help=True)
+        app = typer.Typer(
+            cls=kind,
+            name=name,
+            help=GROUPS[words.strip()],
+            no_args_is_help=True,
+            rich_markup_mode=None,
+            add_completion=False,
+        )
         app.callback()(lambda: None)
-        return typer.main.get_command(app)
+        return plainly(typer.main.get_command(app))
 
 
-def _loaded(command: Command, name: str) -> Any:
+def loaded(command: Command, name: str) -> Any:
     """The command itself.
 
     Raises:
@@ -67,11 +75,11 @@ def _loaded(command: Command, name: str) -> Any:
             raise
         raise MissingExtraError(error.name, command.extra, f"smore {command.words}") from error
     if isinstance(target, typer.Typer):
-        return typer.main.get_command(target)
+        return plainly(typer.main.get_command(target))
     return _as_command(target, name)
 
 
 def _as_command(function: Any, name: str, text: str | None = None) -> Any:
     app = typer.Typer(add_completion=False)
     app.command(name, help=text)(function)
-    return typer.main.get_command(app)
+    return plainly(typer.main.get_command(app))

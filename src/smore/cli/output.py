@@ -36,13 +36,19 @@ def print_json(result: Any) -> None:
 
 
 def print_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: bool = True
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    right: bool = True,
+    head: bool = True,
 ) -> None:
     """A table; the first column is left-aligned, the others are right-aligned if `right`.
 
-    On a narrow screen cells go on in the next line: nothing is cut.
+    Without a `head` the columns have no names. On a narrow screen cells go on in the next line:
+    nothing is cut.
     """
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=title, title_justify="left", header_style="bold", show_header=head)
     for number, column in enumerate(columns):
         table.add_column(
             escape(column), justify="right" if number and right else "left", overflow="fold"

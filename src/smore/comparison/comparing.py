@@ -22,6 +22,8 @@ from smore.inputs import Data, as_trajectories
 USUAL = ("smore", "pod-dmd", "persistence", "climatology")
 MINUTES = 10.0
 
+Sums = NDArray[np.float64]
+
 
 def compare(
     train: Data,
@@ -111,10 +113,11 @@ class _Forecasts:
         return float(everything), tuple(by_lead.tolist())
 
 
-def _mean(squares: NDArray, counts: NDArray, variance: NDArray, axis: int) -> NDArray[np.float64]:
+def _mean(squares: Sums, counts: Sums, variance: Sums, axis: int) -> Sums:
     """Over channels, of mean squares per variance; infinite where a forecast is not a number."""
     each = squares / np.maximum(counts, 1) / variance
-    return np.nan_to_num(np.mean(each, axis=axis), nan=np.inf, posinf=np.inf)
+    mean: Sums = np.mean(each, axis=axis)
+    return np.nan_to_num(mean, nan=np.inf, posinf=np.inf)
 
 
 def _forecasts(

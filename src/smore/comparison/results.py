@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from smore.runtime import html_table, show
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLUMNS = [
     "squared error per variance", "median", "of seeds", "over best", "first step", "last step",

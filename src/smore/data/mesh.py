@@ -6,6 +6,7 @@ import hashlib
 from collections import abc
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,7 @@ Points = slice | NDArray[np.integer]
 Cells = tuple[tuple[tuple[str, ...], FloatArray], ...]
 
 
-def read_only(array: NDArray) -> NDArray:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A view of `array` through which it cannot be written to; the array itself stays as it is."""
     view = array.view()
     view.flags.writeable = False
@@ -212,8 +213,8 @@ def is_separable(dims: tuple[str, ...], coordinate_dims: tuple[tuple[str, ...], 
 
 
 def values_along(
-    along: tuple[str, ...], values: NDArray, dims: tuple[str, ...], shape: tuple[int, ...]
-) -> NDArray:
+    along: tuple[str, ...], values: NDArray[Any], dims: tuple[str, ...], shape: tuple[int, ...]
+) -> NDArray[Any]:
     """An array over `along` from `values` (points,), which vary along those of `dims` only."""
     kept = [name for name in dims if name in along]
     at_origin = tuple(slice(None) if name in along else 0 for name in dims)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import abc
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from smore.data.mesh import Mesh, read_only
 from smore.errors import DataError
 
 # One array for all sequences, or one array for each of them.
-Arrays = NDArray | abc.Sequence
+Arrays = NDArray[Any] | abc.Sequence[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Sequence:
 
     @property
     def num_channels(self) -> int:
-        return self.source.shape[1]
+        return int(self.source.shape[1])
 
     @property
     def num_values(self) -> int:
@@ -109,7 +110,7 @@ class Sequence:
         """The same values on `mesh`, which has the same points."""
         return replace(self, mesh=mesh)
 
-    def points(self, index: NDArray, mesh: Mesh) -> Sequence:
+    def points(self, index: NDArray[Any], mesh: Mesh) -> Sequence:
         """The values at the points `index`, which together are `mesh`."""
         if isinstance(self.source, FileFields):
             return Sequence(self.times, self.source.points(index), mesh)
@@ -118,7 +119,7 @@ class Sequence:
         return Sequence(self.times, fields[..., index], mesh, mask)
 
 
-def per_sequence(values: Arrays, ndim: int, num_sequences: int, what: str) -> list[NDArray]:
+def per_sequence(values: Arrays, ndim: int, num_sequences: int, what: str) -> list[NDArray[Any]]:
     """One array per sequence, from an array of `ndim` dimensions for all or one array for each."""
     if not len(values):
         raise DataError(f"expected at least one {what}, got none")

@@ -5,7 +5,7 @@ the units of the data the model was trained on.
 """
 
 from collections.abc import Iterable
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -177,7 +177,7 @@ def _way(kind: str, calendar: str | None) -> str:
     return f"{kind} values" + ("" if calendar is None else f" of the calendar '{calendar}'")
 
 
-def _microseconds(values: NDArray) -> NDArray:
+def _microseconds(values: NDArray[Any]) -> NDArray[Any]:
     """Dates or durations at the resolution of a clock; numpy itself overflows without a word."""
     rounded = values.astype(f"{values.dtype.kind}8[us]")
     unit, _ = np.datetime_data(values.dtype)
@@ -187,7 +187,7 @@ def _microseconds(values: NDArray) -> NDArray:
     return rounded
 
 
-def _too_far(values: NDArray) -> DataError:
+def _too_far(values: NDArray[Any]) -> DataError:
     return DataError(
         "times must be less than 290,000 years from each other and from 1970, got "
         f"{values.min()} to {values.max()}; tell them as numbers"

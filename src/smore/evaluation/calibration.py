@@ -32,7 +32,7 @@ class Departures:
     def __init__(self, num_leads: int) -> None:
         self.counts = np.zeros((num_leads, len(_EDGES) + 1), dtype=np.int64)
 
-    def add(self, place: int, departures: NDArray) -> None:
+    def add(self, place: int, departures: NDArray[np.float64]) -> None:
         """Absolute departures (any shape) at one lead, over their standard deviations."""
         bins = np.searchsorted(_EDGES, departures.ravel(), side="left")
         self.counts[place] += np.bincount(bins, minlength=len(_EDGES) + 1)
@@ -99,7 +99,9 @@ class Calibration:
         }
 
 
-def gaussian_crps(departures: NDArray, deviations: NDArray) -> NDArray:
+def gaussian_crps(
+    departures: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Continuous ranked probability score of Gaussians, σ [z (2Φ(z) - 1) + 2φ(z) - 1/√π].
 
     Args:

@@ -32,6 +32,7 @@ NAMES = {
 }
 
 ByLead = tuple[float | None, ...]
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -213,16 +214,14 @@ class SkillSums:
         variance: (channels,) over the training data.
     """
 
-    def __init__(self, num_leads: int, variance: NDArray[np.float64]) -> None:
+    def __init__(self, num_leads: int, variance: Values) -> None:
         self.shape, self.variance = (num_leads, len(variance)), variance
-        self.squared: dict[str, NDArray] = {}
-        self.count: dict[str, NDArray] = {}
-        self.products: dict[str, NDArray] = {}
+        self.squared: dict[str, Values] = {}
+        self.count: dict[str, Values] = {}
+        self.products: dict[str, Values] = {}
         self.crps, self.expected, self.barred = (np.zeros(self.shape) for _ in range(3))
 
-    def add_errors(
-        self, name: str, places: slice, errors: NDArray, weights: NDArray[np.float64]
-    ) -> None:
+    def add_errors(self, name: str, places: slice, errors: Values, weights: Values) -> None:
         """Errors (leads, channels, points) at leads `places`; weights are 0 where none is known."""
         for table, values in ((self.squared, errors**2), (self.count, np.ones(()))):
             total = table.setdefault(name, np.zeros(self.shape))
@@ -230,7 +229,12 @@ class SkillSums:
                 total[places] += (weights * values).sum(-1)
 
     def add_anomalies(
-        self, name: str, places: slice, forecast: NDArray, truth: NDArray, weights: NDArray
+        self,
+        name: str,
+        places: slice,
+        forecast: Values,
+        truth: Values,
+        weights: Values,
     ) -> None:
         """Departures from climatology, likewise."""
         total = self.products.setdefault(name, np.zeros((3, *self.shape)))
@@ -238,7 +242,11 @@ class SkillSums:
             part[places] += (weights * product).sum(-1)
 
     def add_spread(
-        self, places: slice, deviation: NDArray, crps: NDArray, weights: NDArray[np.float64]
+        self,
+        places: slice,
+        deviation: Values,
+        crps: Values,
+        weights: Values,
     ) -> None:
         """Standard deviations of the model and its CRPS, likewise."""
         self.expected[places] += (weights * deviation**2).sum(-1)
@@ -265,7 +273,7 @@ class SkillSums:
             else None,
         )
 
-    def _correlation(self, products: NDArray) -> ByLead:
+    def _correlation(self, products: Values) -> ByLead:
         cross, own, other = (products / self.variance).sum(2)
         size = np.sqrt(own * other)
         return _means(np.where(size > 0, cross, 0), size)

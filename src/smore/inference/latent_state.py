@@ -73,7 +73,7 @@ class LatentState:
         if self.covariance is None:
             return None
         deviation = self.covariance.diagonal(dim1=-2, dim2=-1).clamp(min=0).sqrt()
-        return deviation.expand(len(self), -1).unflatten(1, tuple(self.mean.shape[1:]))
+        return deviation.expand(len(self), -1).reshape(self.mean.shape)
 
     def covariance_of(self, number: int) -> Tensor:
         """(r, r) of one state; there must be one."""

@@ -2,6 +2,7 @@
 
 from smore.surrogate.advancing import advance, advance_uncertain, iterate
 from smore.surrogate.asking import instants_of, mesh_of
+from smore.surrogate.card import ModelCard
 from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
 from smore.surrogate.description import (
     CellLayout,
@@ -25,6 +26,7 @@ __all__ = [
     "Description",
     "Evidence",
     "MeshLayout",
+    "ModelCard",
     "Noise",
     "PodDmd",
     "ReferenceLayout",

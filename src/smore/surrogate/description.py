@@ -21,7 +21,8 @@ STORED = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 class TrainingRecord(BaseModel):
     """What the model was trained on and how that went.
 
-    Of a history with very many stages an even choice is kept: it has to fit into a model file.
+    Times are the data's; files of version 0.1 have none. Of a history with very many stages an even
+    choice is kept: it has to fit into a model file.
     """
 
     model_config = STORED
@@ -35,6 +36,8 @@ class TrainingRecord(BaseModel):
     seconds: float
     history: StoredTuple[tuple[int, float]]
     findings: dict[str, float] = {}
+    first_time: float | None = None
+    last_time: float | None = None
 
     @field_validator("history")
     @classmethod

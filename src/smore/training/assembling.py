@@ -103,6 +103,8 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
             seconds=seconds,
             history=tuple(trained.history),
             findings=trained.findings,
+            first_time=float(min(sequence.times[0] for sequence in trajectories)),
+            last_time=float(max(sequence.times[-1] for sequence in trajectories)),
         ),
         mesh=layout,
         references=_reference_layout(references),

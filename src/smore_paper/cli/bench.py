@@ -33,7 +33,9 @@ from smore_paper.cli.generate import load_benchmark
 from smore_paper.datasets import BENCHMARKS
 from smore_paper.presets import from_preset, preset
 
-app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
+app = typer.Typer(
+    help="Measure how fast smore is here.", no_args_is_help=True, add_completion=False
+)
 app.command("assimilation")(assimilation)
 app.command("comparators")(comparators)
 app.command("explore")(explore)

@@ -17,6 +17,7 @@ from smore_paper.datasets.catalogue import ALIASES
 app = typer.Typer(
     help="Simulate a benchmark into the cache ($SMORE_CACHE, else ~/.cache/smore).",
     no_args_is_help=True,
+    add_completion=False,
 )
 
 

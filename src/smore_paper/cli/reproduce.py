@@ -83,6 +83,7 @@ app = typer.Typer(
     "again. Several processes may share one table: start the same command as often as there are "
     "cores, with `smore --threads 1`.",
     no_args_is_help=True,
+    add_completion=False,
 )
 
 

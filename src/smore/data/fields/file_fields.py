@@ -31,7 +31,8 @@ class LazyFields(ABC):
 
     @property
     @abstractmethod
-    def shape(self) -> tuple[int, int, int]: ...
+    def shape(self) -> tuple[int, int, int]:
+        """Times, channels, points."""
 
     @property
     @abstractmethod
