@@ -3,11 +3,27 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smore._face import SMORE, Evaluation, LatentState, Settings, SmoreError, Trajectories
+    from smore._face import (
+        SMORE,
+        Evaluation,
+        LatentState,
+        Settings,
+        SmoreError,
+        Trajectories,
+        compare,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["SMORE", "Evaluation", "LatentState", "Settings", "SmoreError", "Trajectories"]
+__all__ = [
+    "SMORE",
+    "Evaluation",
+    "LatentState",
+    "Settings",
+    "SmoreError",
+    "Trajectories",
+    "compare",
+]
 
 
 def __getattr__(name: str) -> Any:

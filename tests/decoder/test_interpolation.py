@@ -1,11 +1,11 @@
-"""Interpolations: exact where they must be, of the order they should be, convex everywhere."""
+"""Interpolations: exact where they must be, of the order they should be, bounded everywhere."""
 
 import numpy as np
 import pytest
 
 from smore.data import BoxMap, Mesh, SphereMap
 from smore.decoder import interpolation_of
-from smore.decoder.interpolation import Simplices, TensorSplines
+from smore.decoder.interpolation import CurvedSimplices, TensorSplines
 
 BOX = BoxMap(lower=(-1.0, 2.0), upper=(3.0, 4.0))
 
@@ -56,7 +56,8 @@ def interpolated(mesh, coordinate_map, function, coords):
     found = interpolation_of(mesh, coordinate_map)
     coefficients = found.coefficients(function(mesh.coords)[:, None])
     index, weight = found.weights(coordinate_map(coords))
-    assert (weight >= -1e-12).all()
+    if isinstance(found, TensorSplines):
+        assert (weight >= -1e-12).all()
     np.testing.assert_allclose(weight.sum(1), 1.0)
     return (weight * coefficients[index, 0]).sum(1)
 
@@ -90,7 +91,7 @@ def test_values_at_the_nodes_are_kept(name):
 
 
 @pytest.mark.parametrize("name", MESHES)
-def test_no_field_exceeds_its_coefficients(name):
+def test_no_field_exceeds_its_bounding_values(name):
     mesh, coordinate_map, _ = MESHES[name]
     found = interpolation_of(mesh, coordinate_map)
     values = np.random.default_rng(2).normal(size=(mesh.num_points, 1))
@@ -102,13 +103,75 @@ def test_no_field_exceeds_its_coefficients(name):
         places = places * [6.0, 4.0] + [-2.0, 1.0]  # beyond the box, too
     index, weight = found.weights(coordinate_map(places))
     fields = (weight * coefficients[index, 0]).sum(1)
-    assert np.abs(fields).max() <= np.abs(coefficients).max() * (1 + 1e-12)
+    bounds = np.concatenate(list(found.bounding(coefficients)))
+    assert bounds.min() - 1e-12 <= fields.min()
+    assert fields.max() <= bounds.max() + 1e-12
 
 
 def test_what_is_linear_between_scattered_points_stays_so():
     mesh, places = scattered(50), scattered(300, seed=5).coords[:300]
     found = interpolated(mesh, BOX, lambda coords: 2 * coords[:, 0] - coords[:, 1], places)
     np.testing.assert_allclose(found, 2 * places[:, 0] - places[:, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_what_is_quadratic_between_scattered_points_stays_so(dim):
+    """Away from the border, where edges are as long as anywhere."""
+    random = np.random.default_rng(2)
+    box = BoxMap(lower=(0.0,) * dim, upper=(1.0, 2.0, 0.5)[:dim])
+    nodes = random.uniform(size=(1500, dim)) * box.upper
+    places = (0.25 + 0.5 * random.uniform(size=(300, dim))) * box.upper
+    matrix = random.normal(size=(dim, dim))
+
+    def function(coords):
+        return np.einsum("ni,ij,nj->n", coords, matrix, coords) - 3 * coords[:, 0]
+
+    found = interpolated(Mesh.scattered(nodes, np.ones(1500)), box, function, places)
+    np.testing.assert_allclose(found, function(places), atol=1e-10)
+
+
+def test_neighbouring_simplices_agree_on_their_common_face():
+    nodes = np.random.default_rng(3).uniform(size=(60, 2)) / 2
+    found = CurvedSimplices(nodes, on_sphere=False)
+    values = np.random.default_rng(4).normal(size=60)
+    triangulation = found.simplices.triangulation
+    for cell, neighbours in enumerate(triangulation.neighbors):
+        for corner, other in enumerate(neighbours):
+            if other < 0:
+                continue
+            ends = nodes[np.delete(triangulation.simplices[cell], corner)]
+            middle = 0.3 * ends[0] + 0.7 * ends[1]
+            across = 1e-7 * (ends[0] - ends[1])[::-1] * [1, -1]
+            index, weight = found.weights(np.array([middle - across, middle + across]))
+            one, two = (weight * values[index]).sum(1)
+            assert abs(one - two) < 1e-4
+
+
+def test_nothing_swings_across_a_gap(monkeypatch):
+    """Steep fields on both sides of a channel, in which their slopes say nothing."""
+    random = np.random.default_rng(5)
+    sides = random.uniform(size=(2, 300, 2)) * [0.15, 0.5] + np.array([[[0.0, 0]], [[0.35, 0]]])
+    nodes = sides.reshape(-1, 2)
+    values = 10 * np.abs(nodes[:, 0] - 0.25) - 1.0  # 0 at the channel, and falling towards it
+    found = CurvedSimplices(nodes, on_sphere=False)
+    gap = random.uniform(size=(500, 2)) * [0.18, 0.4] + [0.16, 0.05]
+
+    def largest():
+        index, weight = found.weights(gap)
+        return np.abs((weight * values[index]).sum(1)).max()
+
+    assert largest() < 0.3
+    monkeypatch.setattr("smore.decoder.interpolation.curved_simplices.LONG", np.inf)
+    assert largest() > 0.4
+
+
+def test_points_that_come_twice_do_no_harm():
+    nodes = np.random.default_rng(6).uniform(size=(200, 2)) / 2
+    twice = CurvedSimplices(np.repeat(nodes, 2, axis=0), on_sphere=False)
+    places = 0.1 + 0.3 * np.random.default_rng(7).uniform(size=(100, 2))
+    index, weight = twice.weights(places)
+    values = np.repeat(np.sin(6 * nodes[:, 0]), 2)
+    np.testing.assert_allclose((weight * values[index]).sum(1), np.sin(6 * places[:, 0]), atol=2e-2)
 
 
 @pytest.mark.parametrize("poles", [False, True])
@@ -135,7 +198,8 @@ def test_neither_poles_nor_the_date_line_are_special(poles):
     [
         (lambda n: grid((n, n)), BOX, smooth, 4),
         (lambda n: globe(n, 2 * n), SphereMap(), on_sphere, 4),
-        (lambda n: scattered(n * n), BOX, smooth, 2),
+        (lambda n: scattered(n * n), BOX, smooth, 3),
+        (lambda n: scattered_globe(n * n), SphereMap(), on_sphere, 3),
     ],
 )
 def test_errors_fall_with_the_order_of_the_method(make, coordinate_map, function, order):
@@ -186,7 +250,7 @@ def test_three_dimensions():
     places = np.random.default_rng(7).uniform(size=(400, 3))
     box = BoxMap(lower=(0.0,) * 3, upper=(1.0,) * 3)
     found = interpolation_of(Mesh.scattered(places, np.ones(400)), box)
-    assert isinstance(found, Simplices)
+    assert isinstance(found, CurvedSimplices)
     coefficients = found.coefficients((places @ [1.0, -2.0, 3.0])[:, None])
     inside = 0.3 + 0.4 * np.random.default_rng(8).uniform(size=(50, 3))
     index, weight = found.weights(box(inside))

@@ -128,6 +128,7 @@ def test_the_numbers_of_a_frame_are_means_over_the_mesh(opened, on_grid):
 
 def test_arrow_keys_choose_the_next_point(opened, on_grid):
     page = opened(on_grid.page)
+    page.page.locator("#panel-truth").click(position={"x": 100, "y": 120})
     page.page.locator("#panel-forecast").focus()
     begin = page.place()
     steps = {"ArrowRight": (2 / 21, 0), "ArrowUp": (0, 2 / 17), "ArrowLeft": (-2 / 21, 0)}
@@ -213,7 +214,7 @@ def test_the_page_is_no_wider_than_the_screen(opened, request, kind, width):
 def test_a_field_on_a_line(opened, on_line):
     page = opened(on_line.page)
     page.go(7)
-    page.page.locator("#panel-field").focus()
+    page.page.locator("#panel-field").click(position={"x": 260, "y": 60})
     before = page.place()
     page.page.keyboard.press("ArrowRight")
     assert page.place() > before

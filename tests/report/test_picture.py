@@ -135,6 +135,14 @@ def test_few_points_are_dots():
     assert np.isnan(image).mean() > 0.8
 
 
+def test_few_points_in_space_are_all_seen():
+    places = np.random.default_rng(0).uniform(size=(30, 3)) * [1, 0.2, 3]
+    picture = picture_of(scattered_mesh(places, "box"), SOLID, MANY)
+    assert (picture.labels, picture.plane) == (("x (m)", "z (m)"), "")
+    np.testing.assert_array_equal(np.sort(picture.shown), np.arange(30))
+    np.testing.assert_array_equal(picture.places, places[picture.shown][:, [0, 2]])
+
+
 def test_a_mesh_with_more_nodes_than_room_shows_some_of_them():
     mesh = tessellated_mesh(meshes.triangle_mesh(60), "box")
     picture = picture_of(mesh, PLANE, 900)

@@ -39,7 +39,7 @@ def test_worth_while_it_is_better_than_what_needs_no_model():
     assert worth.headline(Description) == "up to 1.5 h"
     told = " ".join(worth.sentences(Description))
     assert "At step 3 (1.5 h) its error is 0.9 times that of climatology" in told
-    assert "From there on climatology is as good or better: it is worth nothing." in told
+    assert "After that climatology is as good or better: it is worth nothing." in told
     assert worth.errors == pytest.approx((0.5, 0.5, 0.9, math.sqrt(1.2)))
     assert worth.best == ("persistence", *["climatology"] * 3)
 
@@ -59,19 +59,19 @@ def test_persistence_may_be_better_at_first():
 
 def test_a_forecast_that_is_never_better_is_not_worth_anything():
     worth = Worth.of(skill([2.0, math.inf], [1.0, 1.0]))
-    assert (worth.last, worth.headline(Description)) == (None, "not at all")
+    assert (worth.span, worth.headline(Description)) == (None, "not at all")
     assert "do not use" in worth.sentences(Description)[0]
 
 
 def test_the_mean_of_the_month_needs_no_model_and_dmd_does():
     better = {"monthly": [0.1, 0.1], "dmd": [0.01, 0.01]}
-    assert Worth.of(skill([0.2, 0.2], [1.0, 1.0], **better)).last is None
-    assert Worth.of(skill([0.05, 0.05], [1.0, 1.0], **better)).last == 2
+    assert Worth.of(skill([0.2, 0.2], [1.0, 1.0], **better)).span is None
+    assert Worth.of(skill([0.05, 0.05], [1.0, 1.0], **better)).span == (1, 2)
 
 
 def test_errors_that_are_as_good_as_none_are_worth_something():
     worth = Worth.of(skill([1e-9, 1e-9], [1e-10, 1.0]))
-    assert worth.last == 2
+    assert worth.span == (1, 2)
     assert worth.errors[1] == pytest.approx(math.sqrt(1e-9))
 
 
@@ -80,3 +80,13 @@ def test_leads_without_values_say_nothing():
     assert worth.stretches == [(1, 3)]
     nothing = Worth.of(skill([None], [None], [None]))
     assert nothing.headline(Description) == "not known"
+
+
+def test_of_errors_that_go_up_and_down_the_longest_good_span_counts():
+    model = [1.5, 0.5, 1.5, *[0.5] * 6, 1.5, *[1.1] * 8, 0.5, 1.1]
+    worth = Worth.of(skill(model, [2.0] * len(model)))
+    assert worth.span == (2, 9)
+    assert worth.stretches == [(2, 2), (4, 9), (19, 19)]
+    told = worth.sentences(Unitless)
+    assert "At 10 of the 11 steps after that climatology is as good or better." in told
+    assert "At 2 earlier steps climatology is as good or better." in told

@@ -12,9 +12,10 @@ from smore.analysis.sensor_plan import (
     require_blank_table,
     told_share,
 )
-from smore.analysis.unseen import unseen_directions
+from smore.analysis.unseen import UNSEEN, unseen_directions
 
 __all__ = [
+    "UNSEEN",
     "DecoderConstants",
     "DynamicModes",
     "ForecastBound",

@@ -145,10 +145,12 @@ def decoder_constants(
 def _of_coefficients(
     decoder: GriddedBasis, units: _Units, gram: Tensor, peaks: Tensor, mesh: Mesh
 ) -> DecoderConstants:
-    """Those of an interpolation, whose fields never exceed their coefficients."""
-    bases = decoder.coefficients()
-    bases = bases if decoder.joint else bases * len(units.scale)
-    bound = _largest(*units.of_bases(bases, decoder.joint)) * (1 + _ROUND_OFF)
+    """Those of an interpolation, whose fields are everywhere between known values."""
+    bound = torch.zeros(2, dtype=torch.float64)
+    for bases in decoder.bounding():
+        each = bases if decoder.joint else bases * len(units.scale)
+        bound = torch.maximum(bound, _largest(*units.of_bases(each, decoder.joint)))
+    bound = bound * (1 + _ROUND_OFF)
     negligible = NEGLIGIBLE * float(bound.max())  # an offset of nothing but round-off, say
     rigorous = bool((bound <= USEFUL * peaks + negligible).all())
     growth_offset, growth_slope = (bound if rigorous else peaks).tolist()

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from smore.assimilation._cautions import stream_cautions
 from smore.assimilation._filtering import Belief, Step, StreamFilter
@@ -94,6 +95,14 @@ class Analysis:
         end = self._belief(last)
         return known + self.filter.ahead(end, times[times > last])
 
+    def latents(self, instants: NDArray[np.float64]) -> tuple[Tensor, Tensor]:
+        """Latents (1, times, codes, p) and covariances (1, times, codes, p, p) of each code.
+
+        Args:
+            instants: numbers on the model's clock; see `beliefs`.
+        """
+        return latents_of(self.filter, self.beliefs(instants))
+
     def fields(
         self, times: ArrayLike | None = None, points: Mesh | ArrayLike | None = None
     ) -> xr.Dataset:
@@ -107,7 +116,7 @@ class Analysis:
         clock = self.surrogate.description.clock
         instants = self.times if times is None else instants_of(clock, times)
         mesh = mesh_of(self.surrogate, points)
-        latents, covariances = latents_of(self.filter, self.beliefs(instants))
+        latents, covariances = self.latents(instants)
         growth = torch.as_tensor(self.levels.growth)
         return fields_dataset(self.surrogate, latents, covariances, instants, [mesh], growth)
 

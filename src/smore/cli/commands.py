@@ -34,6 +34,11 @@ COMMANDS = (
         "evaluate", "smore.cli.evaluate:evaluate", "Score a model's forecasts beside simple ones."
     ),
     Command(
+        "compare",
+        "smore.cli.compare:compare",
+        "Score several methods on your data: ours, others', your own.",
+    ),
+    Command(
         "forecast", "smore.cli.forecast:forecast", "Forecast fields from observations of one time."
     ),
     Command(
@@ -47,6 +52,12 @@ COMMANDS = (
     Command("certify", "smore.cli.certify:certify", "Say what is proved about stability."),
     Command("modes", "smore.cli.modes:modes", "Show what the learned dynamics consist of."),
     Command("sensors", "smore.cli.sensors:sensors", "Place sensors, and say what they promise."),
+    Command(
+        "explore",
+        "smore.cli.explore:explore",
+        "Play with a model in the browser: sensors, forecasts, error bars.",
+        "explore",
+    ),
     Command("data info", "smore.cli.data:info", "Show how smore reads files."),
     Command("data split", "smore.cli.data_split:split", "Put a part of the data aside, for tests."),
     Command(

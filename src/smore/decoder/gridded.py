@@ -7,12 +7,17 @@ every point and mode.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
 from smore.decoder.basis import Basis
 from smore.decoder.decoder import Decoder
 from smore.decoder.interpolation import Interpolation
+
+# Points whose weights are made at once.
+AT_ONCE = 2**16
 
 
 class GriddedBasis(Decoder):
@@ -42,10 +47,17 @@ class GriddedBasis(Decoder):
 
     def basis(self, coords: Tensor) -> Basis:
         """Weighted sums of the coefficients around each point."""
+        parts = [self._basis(some) for some in coords.split(AT_ONCE)]
+        return Basis(
+            *(torch.cat([getattr(part, name) for part in parts]) for name in ("offset", "modes"))
+        )
+
+    def _basis(self, coords: Tensor) -> Basis:
         places = coords[:, : self.coordinate_dim].detach().to("cpu", torch.float64).numpy()
         found, shares = self.interpolation.weights(places)
-        index = torch.as_tensor(found).to(coords.device)
-        weight = torch.as_tensor(shares).to(self.modes)
+        used = shares.any(axis=0)  # at points of the mesh only one is
+        index = torch.as_tensor(found[:, used]).to(coords.device)
+        weight = torch.as_tensor(shares[:, used]).to(self.modes)
         if self.joint:  # coefficients of all outputs one after the other
             number = coords[:, -1].round().long()
             index = index + number[:, None] * self.interpolation.num_coefficients
@@ -76,6 +88,10 @@ class GriddedBasis(Decoder):
             self.offset[output] = found[:, 0].to(self.offset)
             self.modes[output] = found[:, 1:].to(self.modes)
 
-    def coefficients(self) -> list[Basis]:
-        """Of every output: no field exceeds what it would be at these."""
-        return [Basis(*each) for each in zip(self.offset, self.modes, strict=True)]
+    def bounding(self) -> Iterator[list[Basis]]:
+        """Values of every output between which its offset and modes are, everywhere."""
+        both = torch.cat([self.offset[..., None], self.modes], dim=-1).to("cpu", torch.float64)
+        table = both.transpose(0, 1).flatten(1).numpy()
+        for values in self.interpolation.bounding(table):
+            each = torch.as_tensor(values).unflatten(1, (self.num_outputs, -1)).unbind(1)
+            yield [Basis(output[:, 0], output[:, 1:]) for output in each]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from smore.data import Mesh, Sequence, Trajectories, stored
-from smore.errors import SettingsError
 from smore.evaluation._simple_forecasts import SimpleForecasts
 from smore.evaluation.calibration import Departures, gaussian_crps
+from smore.evaluation.origins import MOST_LEADS, NUM_ORIGINS, Origin, chosen_horizon, spread_origins
 from smore.evaluation.skill import Skill, SkillSums
 from smore.inference import FitMethod, LatentState
 from smore.surrogate import (
@@ -25,28 +25,12 @@ from smore.surrogate import (
     inferred,
 )
 
-NUM_ORIGINS = 5
-# Steps that a forecast goes unless told otherwise, and leads that are scored, at most.
-MOST_LEADS = 256
 # Values that are looked at together.
 AT_ONCE = 2**20
 # Error bars that are kept from one forecast to the next.
 MOST_KEPT = 2**24
 
 Fields = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a forecast starts.
-
-    Args:
-        sequence: number of the sequence.
-        start: number of the snapshot in it.
-    """
-
-    sequence: int
-    start: int
 
 
 def rolling_skill(
@@ -73,9 +57,9 @@ def rolling_skill(
     """
     truth = stored(trajectories)
     lengths = [sequence.num_snapshots for sequence in truth]
-    horizon = _horizon(lengths, horizon)
+    horizon = chosen_horizon(lengths, horizon)
     leads = np.arange(1, horizon + 1)[:: -(-horizon // MOST_LEADS)]
-    origins = _origins(lengths, horizon, num_origins or NUM_ORIGINS)
+    origins = spread_origins(lengths, horizon, num_origins or NUM_ORIGINS)
     firsts = replace(
         truth,
         sequences=tuple(_snapshots(truth, each, np.zeros(1, dtype=int)) for each in origins),
@@ -87,29 +71,6 @@ def rolling_skill(
     for number, origin in enumerate(origins):
         comparison.add(origin, _one(state, number))
     return comparison.skill(len(origins))
-
-
-def _horizon(lengths: list[int], asked: int | None) -> int:
-    longest = max(lengths) - 1
-    if asked is None:
-        usual = longest if len(lengths) > 1 else max((longest + 1) // 2, 1)
-        return min(usual, MOST_LEADS)
-    if not 1 <= asked <= longest:
-        raise SettingsError(
-            f"a horizon between 1 and {longest} steps can be compared with these data, got {asked}"
-        )
-    return asked
-
-
-def _origins(lengths: list[int], horizon: int, count: int) -> list[Origin]:
-    """Evenly spread, with the whole horizon ahead of them where a sequence is long enough."""
-    each = max(count // len(lengths), 1)
-    return [
-        Origin(number, int(start))
-        for number, length in enumerate(lengths)
-        if length > 1
-        for start in np.unique(np.linspace(0, max(length - 1 - horizon, 0), each).round())
-    ]
 
 
 def _snapshots(truth: Trajectories, origin: Origin, leads: NDArray[np.integer]) -> Sequence:

@@ -2,7 +2,14 @@
 
 from smore.inference.border import check_observations
 from smore.inference.cautions import cautions
-from smore.inference.infer import FIT_METHODS, FitMethod, infer_states
+from smore.inference.few_values import (
+    ValueRows,
+    WhitenedPosterior,
+    has_few_values,
+    value_rows,
+    whitened_posterior,
+)
+from smore.inference.infer import FIT_METHODS, FitMethod, candidate_priors, infer_states
 from smore.inference.latent_state import LatentState
 from smore.inference.model_error import ModelError, code_blocks, field_variance
 from smore.inference.noise import estimate_noise, noise_variance
@@ -22,13 +29,17 @@ __all__ = [
     "ModelError",
     "NormalEquations",
     "Placement",
+    "ValueRows",
+    "WhitenedPosterior",
     "adam",
+    "candidate_priors",
     "cautions",
     "check_observations",
     "chunk_equations",
     "code_blocks",
     "estimate_noise",
     "field_variance",
+    "has_few_values",
     "infer_states",
     "least_squares",
     "noise_variance",
@@ -38,4 +49,6 @@ __all__ = [
     "one_row_each",
     "place_sensors",
     "posterior",
+    "value_rows",
+    "whitened_posterior",
 ]

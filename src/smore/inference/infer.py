@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from smore.errors import SettingsError
+from smore.inference.few_values import ValueRows, posterior_of_values
 from smore.inference.latent_state import LatentState, misfit
 from smore.inference.normal_equations import NormalEquations
 from smore.inference.point_fits import adam, least_squares
@@ -31,6 +33,7 @@ def infer_states(
     method: FitMethod = "posterior",
     priors: Sequence[LatentPrior] = (),
     noise: Tensor | None = None,
+    values: Sequence[ValueRows | None] | None = None,
     num_steps: int = 1000,
     rate: float = 1e-2,
     keeps: Literal["best", "last"] = "best",
@@ -45,6 +48,8 @@ def infer_states(
         priors: of several, each snapshot gets the one under which its data are most likely; where
             they are many, wider ones are tried too.
         noise: (channels,) variance of observed values about the decoder, normalised units.
+        values: of each of `equations` the values themselves, where they are few; the posterior is
+            then found from them, which is more accurate.
     """
     if method not in FIT_METHODS:
         raise SettingsError(f"unknown fit {method!r}; choose one of {', '.join(FIT_METHODS)}")
@@ -53,10 +58,10 @@ def infer_states(
     residual = torch.empty(num, num_channels, dtype=torch.float64)
     num_values = torch.empty(num, dtype=torch.int64)
     found: list[tuple[Tensor, Posterior, Tensor]] = []
-    for each in equations:
+    for each, few in zip(equations, values or [None] * len(equations), strict=True):
         if method == "posterior":
             assert noise is not None
-            likeliest, share = _likeliest(each, priors, noise)
+            likeliest, share = _likeliest(each, few, priors, noise)
             found.append((each.snapshots, likeliest, share))
             codes = likeliest.mean
         elif method == "least-squares":
@@ -80,13 +85,35 @@ def infer_states(
     )
 
 
+def candidate_priors(
+    equations: NormalEquations, priors: Sequence[LatentPrior]
+) -> Sequence[LatentPrior]:
+    """The priors that states are tried with: wider ones too where there are many values."""
+    if bool((equations.summed().count >= ENOUGH_VALUES * equations.moment.shape[-1]).all()):
+        return [_widened(prior, times) for times in WIDER for prior in priors]
+    return priors
+
+
+@lru_cache(32)
+def _widened(prior: LatentPrior, times: float) -> LatentPrior:
+    """The same one every time: what was computed with it may have been kept."""
+    return prior.widened(times)
+
+
 def _likeliest(
-    equations: NormalEquations, priors: Sequence[LatentPrior], noise: Tensor
+    equations: NormalEquations,
+    values: ValueRows | None,
+    priors: Sequence[LatentPrior],
+    noise: Tensor,
 ) -> tuple[Posterior, Tensor]:
     """Each snapshot's posterior under its likeliest prior, and the share (n,) of variance left."""
-    if bool((equations.summed().count >= ENOUGH_VALUES * equations.moment.shape[-1]).all()):
-        priors = [prior.widened(times) for times in WIDER for prior in priors]
-    found = [posterior(equations, prior, noise) for prior in priors]
+    priors = candidate_priors(equations, priors)
+    found = [
+        posterior(equations, prior, noise)
+        if values is None
+        else posterior_of_values(values, prior, noise)
+        for prior in priors
+    ]
     shares = [
         (
             each.covariance.diagonal(dim1=-2, dim2=-1).sum(1)

@@ -75,11 +75,16 @@ def estimate_noise(
         The variance, and whether the observations told it.
     """
     squared, free = torch.zeros_like(least), torch.zeros_like(least)
+    counts = torch.stack([each.count.sum(0) for each in equations]).sum(0)
+    if bool((counts < FEWEST_SPARE).all()):
+        return expected.clone(), torch.zeros_like(expected, dtype=torch.bool)
     for each in equations:
         whole = each.summed()
         values = torch.linalg.eigvalsh(whole.gram)
         rank = (values > RANK_TOLERANCE * values[:, -1:]).sum(1)[whole.pattern]  # (n, codes)
         spare = whole.count >= ENOUGH_VALUES * rank
+        if not bool(spare.any()):
+            continue
         residual = each.squared_residual(least_squares(each))
         squared += torch.where(spare, residual, 0.0).sum(0)
         # Channels with a common code lose degrees of freedom to it by how many values they have.

@@ -9,6 +9,7 @@ from smore.plotting.panels import snapshot_panels
 from smore.plotting.plots import Plots
 from smore.plotting.saving import is_film, require_figure_format, save_figure
 from smore.plotting.sensors import sensor_figure
+from smore.plotting.sheet import sheet
 from smore.plotting.story import Row, chosen_channels, panel_snapshots
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "require_figure_format",
     "save_figure",
     "sensor_figure",
+    "sheet",
     "snapshot_panels",
     "spectrum_figure",
     "with_units",

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure, SubFigure
 
 from smore.evaluation import Skill
 from smore.plotting._overlays import HEIGHTS, draw_course, draw_overlay
-from smore.plotting._sheet import sheet
 from smore.plotting._skill import draw_skill
 from smore.plotting.fields import draw_on
 from smore.plotting.panels import WIDTH, add_bar, draw_marks, draw_panels, panel_size
+from smore.plotting.sheet import sheet
 from smore.plotting.story import Course, Row, Story, panel_snapshots
 
 HEADING = 0.4  # room above and below, inches

@@ -17,7 +17,7 @@ from matplotlib.ticker import (
 from numpy.typing import NDArray
 
 from smore.evaluation import CURVE, LEVELS, NAMES, Calibration, Skill
-from smore.plotting._sheet import sheet
+from smore.plotting.sheet import sheet
 
 HEIGHT = 3.0  # inches
 WIDTH = 4.0  # of a panel
@@ -84,6 +84,7 @@ def _draw_errors(axes: Axes, skill: Skill) -> None:
         axes.set_ylim(low, min(high, LARGEST_SHOWN * climate))
     _plain_powers(axes)
     axes.set_xlabel("steps ahead")
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.set_ylabel("squared error per variance")
     _legend(axes)
 
@@ -97,6 +98,7 @@ def _draw_coverage(axes: Axes, skill: Skill, calibration: Calibration) -> None:
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xlabel("steps ahead")
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.set_ylabel("true values inside")
     _legend(axes)
     ratios = skill.scores.spread_over_error

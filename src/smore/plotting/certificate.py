@@ -6,11 +6,12 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from smore.analysis import ForecastBound, linearisation
 from smore.dynamics import QuadraticDynamics, departures
-from smore.plotting._sheet import sheet
+from smore.plotting.sheet import sheet
 from smore.stability import HEADLINES, SHOWN_STEPS, Certificate
 from smore.surrogate import Surrogate, iterate
 
@@ -76,6 +77,7 @@ def _draw_spectra(axes: Axes, linear: Array, time_unit: str) -> None:
     axes.plot(values.real, values.imag, "o", ms=4, alpha=0.6, label="$W$")
     axes.plot(symmetric, np.zeros_like(symmetric), "|", ms=9, color="tab:orange", label="$W_s$")
     axes.set_xlabel(f"growth rate (per {time_unit})")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.set_ylabel(f"angular frequency (per {time_unit})")
     _legend(axes)
 
@@ -112,6 +114,7 @@ def _draw_forecast(axes: Axes, forecast: ForecastBound) -> None:
     axes.plot(steps, forecast.measured, color="tab:blue", label="largest measured")
     axes.set_yscale("log")
     axes.set_xlabel("steps")
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.set_ylabel("L2 error of the field")
     _legend(axes)
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from smore.analysis import DynamicModes
 from smore.data import Channel
 from smore.plotting._mode_fields import draw_modes, modes_size
-from smore.plotting._sheet import sheet
 from smore.plotting.ground import Ground
+from smore.plotting.sheet import sheet
 
 NUM_LABELS = 8
 # Modes weaker than this share of the strongest do not decide what the spectrum shows.

@@ -10,14 +10,15 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from smore.plotting._sheet import sheet
 from smore.plotting.fields import draw_on
 from smore.plotting.ground import SMALL, Ground
+from smore.plotting.sheet import sheet
 from smore.plotting.story import Row
 
 WIDTH = 2.1  # of a panel, inches
 AROUND = (1.8, 0.85)  # room for labels and colours, inches
 BETWEEN = 0.12  # rows, inches
+MANY = 100  # marks
 
 
 def panel_size(num_rows: int, num_columns: int, ground: Ground) -> tuple[float, float]:
@@ -64,7 +65,8 @@ def draw_marks(axes: Axes, ground: Ground, coords: Any) -> None:
     """Dots where something was observed."""
     if coords is not None:
         places = ground.places(coords)
-        axes.plot(*places.T, "o", ms=2.4, mfc="black", mec="white", mew=0.4)
+        size = 2.4 if len(places) < MANY else 1.4
+        axes.plot(*places.T, "o", ms=size, mfc="black", mec="white", mew=size / 6)
 
 
 def add_bar(figure: Figure | SubFigure, axes: Axes, drawn: ScalarMappable, units: str) -> None:

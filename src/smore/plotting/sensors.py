@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from smore.analysis import SensorPlan, field_deviation
 from smore.data import Channel, Mesh
-from smore.plotting._sheet import sheet
 from smore.plotting.colours import error_colours
 from smore.plotting.fields import draw_on
 from smore.plotting.ground import SMALL, Ground, with_units
 from smore.plotting.panels import add_bar
+from smore.plotting.sheet import sheet
 from smore.surrogate import Surrogate
 
 FloatArray = NDArray[np.float64]

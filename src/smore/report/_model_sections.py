@@ -26,6 +26,8 @@ from smore.surrogate import Description
 SHOWN_MODES = 8
 # Maps that are flatter than this would be hardly seen.
 FLATTEST = 0.2
+# Of figures with such maps, in inches: labels of their colours need room.
+LEAST_HEIGHT = 3.4
 MEANING: dict[Verdict, str] = {
     "certified": "It is proved that forecasts of any length stay bounded.",
     "bounded": "It is proved that forecasts stay bounded over any finite time; in the long run "
@@ -93,6 +95,7 @@ def stretched(figure: Figure) -> Figure:
         width, height = np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())
         if axes.get_aspect() == 1.0 and not FLATTEST <= height / width <= 1 / FLATTEST:
             axes.set_aspect("auto")
+            figure.set_figheight(max(figure.get_figheight(), LEAST_HEIGHT))
     return figure
 
 

@@ -135,11 +135,11 @@ def _cards(findings: Findings) -> list[Html]:
     if tested is None:
         return [_card("Worth using", "not tested", "fair", "#skill"), proof]
     worth, skill = tested.worth, tested.skill
-    tone = "poor" if worth.last is None else "good" if worth.last == worth.tested else "fair"
+    span = worth.span
+    tone = "poor" if span is None else "good" if span[1] == worth.tested else "fair"
     cards = [_card("Worth using", worth.headline(description), tone, "#skill")]
-    if worth.last is not None:
-        place = worth.leads.index(worth.last)
-        ends = {worth.leads[0]: worth.errors[0], worth.last: worth.errors[place]}
+    if span is not None:
+        ends = {lead: worth.errors[worth.leads.index(lead)] for lead in (worth.leads[0], span[1])}
         told = [f"{_percent(e)} after {in_time(n, description)}" for n, e in ends.items()]
         if len({_percent(error) for error in ends.values()}) == 1:
             told = [_percent(worth.errors[0])]

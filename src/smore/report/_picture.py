@@ -2,7 +2,8 @@
 
 A pixel of a grid has the value of a point. A pixel inside a cell has that of the cell, or is mixed
 from the nodes of the simplex around it. Everywhere else, in holes, behind walls, it stays blank.
-In space the pixels are those of a plane through the middle of the shortest axis.
+In space the pixels are those of a plane through the middle of the shortest axis; few points are
+shown as they are seen along it.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def picture_of(mesh: Mesh, space: Space, most_points: int) -> Picture:
     if mesh.dim == 1:
         return _line(mesh, labels, most_points)
     plane = None
-    if mesh.dim == 3:
+    if mesh.dim == 3 and (mesh.separable or mesh.num_points >= FEWEST):
         (axis,) = set(range(3)) - set(columns)
         ends = mesh.reach[:, axis].min(), mesh.reach[:, axis].max()
         # A little off the middle: a plane through nodes is on the border of their cells.
@@ -233,6 +234,8 @@ def _shape(mesh: Mesh, space: Space) -> Tessellation | None:
     if cells is None and mesh.num_points >= FEWEST:
         cells = alpha_cells(mesh.coords, space.geometry)
     if cells is None or (space.geometry == "box" and cells.dim != space.dim):
+        return None
+    if space.dim == 3 and mesh.num_points < FEWEST:  # no plane is cut
         return None
     return cells
 

@@ -187,7 +187,15 @@ def _data(frames: Frames, channels: tuple[Channel, ...], clock: Clock) -> dict[s
         "channels": [_channel(frames, number, channel) for number, channel in enumerate(channels)],
         "colours": {name: encoded(_colours(name), "u1") for name in (SIGNED, PLAIN, BAR)},
         "missing": MISSING,
+        "start": _liveliest(frames.truth[:, 0]),
     }
+
+
+def _liveliest(truth: FloatArray) -> int:
+    """The point at which most happens: there the reader begins."""
+    known = np.isfinite(truth).all(axis=0)
+    change = np.where(known, np.where(known, truth, 0.0).std(axis=0), -1.0)
+    return int(change.argmax())
 
 
 def _colours(name: str) -> NDArray[np.uint8]:

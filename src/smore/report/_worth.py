@@ -9,6 +9,7 @@ told beside, but does not make a forecast worthless.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -25,6 +26,8 @@ WITHOUT_MODEL = ("persistence", "climatology", "monthly")
 SOLVED, ALIKE = 1e-6, 0.02
 # Smaller ratios of errors are not told apart.
 SMALL = 1e-4
+
+_VOTES = {True: 1, False: -1, None: 0}
 
 ByName = dict[str, float | None]
 
@@ -65,9 +68,21 @@ class Worth:
         return [(run[0], run[-1]) for good, run in runs if good]
 
     @property
-    def last(self) -> int | None:
-        """The last lead at which it is worth something; None if at none."""
-        return self.stretches[-1][1] if self.stretches else None
+    def span(self) -> tuple[int, int] | None:
+        """First and last lead of where it is worth something; None if nowhere.
+
+        Errors of few forecasts go up and down. Of all spans the one with most leads at which the
+        forecast is better, less those at which it is not, is meant; the longest of these.
+        """
+        totals = np.concatenate([[0], np.cumsum([_VOTES[good] for good in self.better])])
+        good = [place for place, good in enumerate(self.better) if good]
+        spans = [(a, b) for a in good for b in good if a <= b]
+        if not spans:
+            return None
+        first, last = max(
+            spans, key=lambda s: (totals[s[1] + 1] - totals[s[0]], s[1] - s[0], -s[0])
+        )
+        return self.leads[first], self.leads[last]
 
     @property
     def tested(self) -> int:
@@ -76,54 +91,58 @@ class Worth:
 
     def headline(self, description: Description) -> str:
         """The answer in a few words."""
-        stretches = self.stretches
         if not any(good is not None for good in self.better):
             return "not known"
-        if not stretches:
+        if self.span is None:
             return "not at all"
-        first, last = stretches[0][0], stretches[-1][1]
-        end = in_time(last, description)
+        first, last = self.span
         begin = "up to " if first == self.leads[0] else f"from {in_time(first, description)} to "
-        return f"{begin}{end}" + (", all that was tested" if last == self.tested else "")
+        end = ", all that was tested" if last == self.tested else ""
+        return f"{begin}{in_time(last, description)}{end}"
 
     def sentences(self, description: Description) -> list[str]:
         """The answer at length."""
-        stretches = self.stretches
         if not any(good is not None for good in self.better):
             return ["There was nothing to compare the forecast with."]
-        names = " and ".join(NAMES[name] for name in dict.fromkeys(self.best) if name)
-        if not stretches:
+        if self.span is None:
+            names = _names(self.best, "and")
             return [f"At no step is it better than {names}: do not use this model as it is."]
-        last = stretches[-1][1]
+        last = self.span[1]
         where = self.leads.index(last)
         size = (
             f"At {at_step(last, description)} its error is {_factor(self.errors[where])} that of "
             f"{NAMES[self.best[where]]}, the best that needs no model."
         )
-        if last == self.tested:
-            end = "Nobody has tested further."
-        else:
-            after = self.best[where + 1] or self.best[where]
-            end = f"From there on {NAMES[after]} is as good or better: it is worth nothing."
-        return [size, end, *self._gaps(stretches)]
+        return [size, self._after(where + 1), *self._before(where)]
 
-    def _gaps(self, stretches: list[tuple[int, int]]) -> list[str]:
-        """Where something else is as good before the end."""
-        gaps = [
-            (lead, name)
-            for lead, good, name in zip(self.leads, self.better, self.best, strict=True)
-            if good is False and lead < stretches[-1][1]
-        ]
+    def _after(self, where: int) -> str:
+        """What comes behind the span."""
+        votes = [good for good in self.better[where:] if good is not None]
+        if not votes:
+            return "Nobody has tested further."
+        names = _names(self.best[where:], "or")
+        if any(votes):
+            worse = votes.count(False)
+            return f"At {worse} of the {len(votes)} steps after that {names} is as good or better."
+        return f"After that {names} is as good or better: it is worth nothing."
+
+    def _before(self, where: int) -> list[str]:
+        """Where something else is as good before the span ends."""
+        gaps = [place for place in range(where) if self.better[place] is False]
         if not gaps:
             return []
-        leads = [lead for lead, _ in gaps]
-        names = " or ".join(NAMES[name] for name in dict.fromkeys(name for _, name in gaps))
-        if len(leads) > 1:
-            whole = leads == list(range(leads[0], leads[-1] + 1))
-            where = f"steps {leads[0]} to {leads[-1]}" if whole else f"{len(leads)} earlier steps"
-        else:
-            where = f"step {leads[0]}"
-        return [f"At {where} {names} is as good or better."]
+        names = _names([self.best[place] for place in gaps], "or")
+        leads = [self.leads[place] for place in gaps]
+        told = f"{len(leads)} earlier steps"
+        if len(leads) == 1:
+            told = f"step {leads[0]}"
+        elif gaps == list(range(gaps[0], gaps[-1] + 1)):
+            told = f"steps {leads[0]} to {leads[-1]}"
+        return [f"At {told} {names} is as good or better."]
+
+
+def _names(names: Sequence[str], between: str) -> str:
+    return f" {between} ".join(NAMES[name] for name in dict.fromkeys(names) if name)
 
 
 def _compared(own: float | None, others: ByName) -> tuple[bool | None, str, float]:

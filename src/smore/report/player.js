@@ -55,7 +55,7 @@
     const read = new Map();
     const slider = find("time");
     const kinds = picture.line ? ["field", "error"] : Object.keys(told.channels[0].kinds);
-    let chosen = middle();
+    let chosen = told.start;
     let timer = null;
 
     /** Kinds of the channel that is shown, decoded when they are first needed. */
@@ -67,12 +67,6 @@
         read.set(number, { ...each, kinds: Object.fromEntries(numbers) });
       }
       return read.get(number);
-    }
-
-    /** The point nearest to the middle, where the reader begins. */
-    function middle() {
-      const centre = Array.from({ length: width }, (_, axis) => (picture.extent[2 * axis] + picture.extent[2 * axis + 1]) / 2);
-      return nearest(centre);
     }
 
     function nearest(place) {

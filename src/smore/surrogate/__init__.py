@@ -11,7 +11,7 @@ from smore.surrogate.description import (
     TrainingRecord,
 )
 from smore.surrogate.forecasting import fields_dataset, forecast_dataset
-from smore.surrogate.inferring import Noise, infer, inferred, noise_of
+from smore.surrogate.inferring import Evidence, Noise, evidence, infer, inferred, noise_of
 from smore.surrogate.networks import build_decoder, build_dynamics, build_network, count_parameters
 from smore.surrogate.pod_dmd import PodDmd, affine_step
 from smore.surrogate.references import MONTHS, References, months_of
@@ -23,6 +23,7 @@ __all__ = [
     "MONTHS",
     "CellLayout",
     "Description",
+    "Evidence",
     "MeshLayout",
     "Noise",
     "PodDmd",
@@ -41,6 +42,7 @@ __all__ = [
     "decode_channels",
     "decode_departures",
     "deviation",
+    "evidence",
     "fields_dataset",
     "forecast_dataset",
     "infer",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -14,11 +14,15 @@ from smore.errors import SettingsError
 from smore.inference import (
     FitMethod,
     LatentState,
+    NormalEquations,
+    ValueRows,
     check_observations,
     estimate_noise,
+    has_few_values,
     infer_states,
     normal_equations,
     observabilities,
+    value_rows,
 )
 from smore.surrogate.surrogate import Surrogate
 
@@ -40,50 +44,95 @@ def infer(
     return replace(state, observability=observabilities(surrogate.decoder, blocks))
 
 
-def inferred(
-    surrogate: Surrogate, observations: Trajectories, method: FitMethod, noise: Noise
-) -> tuple[LatentState, list[AnyBlock]]:
-    """The states without their observability, which costs another pass, and what they fit."""
-    settings = surrogate.description.settings
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What observations say, before it is decided which states they mean.
+
+    Args:
+        blocks: the observations.
+        equations: of each block.
+        values: of each block, where they are few.
+        times: (states,) of the data's time.
+        noise: (channels,) variance of a value about the decoder that is assumed, normalised units.
+        noise_known: (channels,) whether it was told or seen.
+        growth: see `LatentState`.
+    """
+
+    blocks: list[AnyBlock]
+    equations: list[NormalEquations]
+    values: list[ValueRows | None]
+    times: Tensor
+    noise: Tensor
+    noise_known: Tensor
+    growth: Tensor
+
+
+def evidence(surrogate: Surrogate, observations: Trajectories, noise: Noise) -> Evidence:
+    """Of the first snapshot of every sequence; arguments as of `infer`.
+
+    Raises:
+        DataError: observations that no state can mean.
+        SettingsError: noise that is not a size.
+    """
     first = stored(observations.leading(1))
     check_observations(first, surrogate.description.coordinate_map)
     surrogate.warn_outside(sequence.mesh for sequence in first)
     told = noise_of(surrogate, noise)  # refused before any work
     instruments = torch.zeros(len(surrogate.description.channels)) if told is None else told
     blocks = surrogate.blocks(first)
-    equations = normal_equations(surrogate.decoder, blocks, settings.chunk_size)
+    chunk_size = surrogate.description.settings.chunk_size
+    equations = normal_equations(surrogate.decoder, blocks, chunk_size)
     expected = surrogate.expected_noise + instruments
     seen, is_seen = estimate_noise(equations, surrogate.least_noise + instruments, expected)
-    state = infer_states(
-        equations,
-        torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
-        method=method,
-        priors=surrogate.priors,
-        noise=seen if told is None else expected,
-        num_steps=settings.final_fit_steps,
-        rate=settings.fit_rate,
-        keeps=settings.fit_keeps,
-    )
     # New fields may be less unlike the training data than left-out trajectories were. That they
     # are more unlike cannot be told from noise of instruments, unless they are seen whole, as the
     # training data were, and nobody speaks of noise.
     growth = ((seen - instruments) / surrogate.least_noise).clamp(min=1)
-    if told is not None or not _whole(surrogate, state):
+    if told is not None or not _whole(surrogate, equations):
         growth = torch.minimum(growth, surrogate.expected_noise / surrogate.least_noise)
-    state = replace(
-        state,
-        noise_known=is_seen if told is None else is_seen | _told(surrogate, noise),
-        growth=growth,
+    return Evidence(
+        blocks,
+        equations,
+        [
+            value_rows(surrogate.decoder, block)
+            if has_few_values(surrogate.decoder, block)
+            else None
+            for block in blocks
+        ],
+        torch.tensor([sequence.times[0] for sequence in first], dtype=torch.float64),
+        seen if told is None else expected,
+        is_seen if told is None else is_seen | _told(surrogate, noise),
+        growth,
     )
-    return state, blocks
 
 
-def _whole(surrogate: Surrogate, state: LatentState) -> bool:
+def inferred(
+    surrogate: Surrogate, observations: Trajectories, method: FitMethod, noise: Noise
+) -> tuple[LatentState, list[AnyBlock]]:
+    """The states without their observability, which costs another pass, and what they fit."""
+    settings = surrogate.description.settings
+    said = evidence(surrogate, observations, noise)
+    state = infer_states(
+        said.equations,
+        said.times,
+        method=method,
+        priors=surrogate.priors,
+        noise=said.noise,
+        values=said.values,
+        num_steps=settings.final_fit_steps,
+        rate=settings.fit_rate,
+        keeps=settings.fit_keeps,
+    )
+    return replace(state, noise_known=said.noise_known, growth=said.growth), said.blocks
+
+
+def _whole(surrogate: Surrogate, equations: list[NormalEquations]) -> bool:
     """Whether states were observed at as many points as the training data were."""
     if surrogate.mesh is None:
         return False
     points = surrogate.mesh.num_points if surrogate.seen is None else int(surrogate.seen.sum())
-    return int(state.num_values.min()) >= points * surrogate.num_channels
+    fewest = min(int(each.count.sum(1).min()) for each in equations)
+    return fewest >= points * surrogate.num_channels
 
 
 def noise_of(surrogate: Surrogate, noise: Noise) -> Tensor | None:

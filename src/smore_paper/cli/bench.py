@@ -25,6 +25,7 @@ from smore_paper.benches.recipes import BEST_PRESETS, base_preset, bench_recipes
 from smore_paper.benches.steps import study_steps
 from smore_paper.cli.bench_assimilation import assimilation
 from smore_paper.cli.bench_comparators import comparators
+from smore_paper.cli.bench_explore import explore
 from smore_paper.cli.bench_meshes import large_mesh, other_mesh
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
 from smore_paper.cli.bench_scale import memory, reading, scaling
@@ -35,6 +36,7 @@ from smore_paper.presets import from_preset, preset
 app = typer.Typer(help="Measure how fast smore is here.", no_args_is_help=True)
 app.command("assimilation")(assimilation)
 app.command("comparators")(comparators)
+app.command("explore")(explore)
 app.command("memory")(memory)
 app.command("reading")(reading)
 app.command("scaling")(scaling)

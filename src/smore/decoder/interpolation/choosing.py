@@ -1,4 +1,4 @@
-"""The interpolation that suits a mesh: splines on grids, simplices between scattered points."""
+"""The interpolation that suits a mesh: splines on grids, cubics between scattered points."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.spatial import QhullError
 
 from smore.data import BoxMap, Mesh, SphereMap
+from smore.decoder.interpolation.curved_simplices import CurvedSimplices
 from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
-from smore.decoder.interpolation.simplices import Simplices
 from smore.decoder.interpolation.tensor_splines import TensorSplines
 
 # The weight of a node in a cubic spline falls by a factor of 0.27 per node: beyond so many nodes on
@@ -28,7 +28,7 @@ def interpolation_of(mesh: Mesh, coordinate_map: BoxMap | SphereMap) -> Interpol
         return _globe(mesh)
     try:
         nodes = coordinate_map(mesh.coords)
-        return Simplices(nodes, on_sphere=isinstance(coordinate_map, SphereMap))
+        return CurvedSimplices(nodes, on_sphere=isinstance(coordinate_map, SphereMap))
     except (QhullError, ValueError):
         return None
 

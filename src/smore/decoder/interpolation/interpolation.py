@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,10 @@ FloatArray = NDArray[np.float64]
 
 
 class Interpolation(ABC):
-    """u(x) = Σ_k w_k(x) c_k with few weights at a place, none negative, which sum to 1.
+    """u(x) = Σ_k w_k(x) c_k with few weights at a place, which sum to 1.
 
-    Being convex combinations, no field exceeds its coefficients: that is what proves suprema.
+    Every field is everywhere a convex combination of its `bounding` values: that is what proves
+    suprema. Where no weight is negative these are its coefficients.
 
     Attributes:
         num_nodes: points of the mesh.
@@ -37,6 +39,14 @@ class Interpolation(ABC):
         Returns:
             Two (points, few) arrays.
         """
+
+    def bounding(self, coefficients: FloatArray) -> Iterator[FloatArray]:
+        """Values (any number, n), some after others, that fields with `coefficients` are between.
+
+        Args:
+            coefficients: (num_coefficients, n).
+        """
+        yield coefficients
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Nothing about it ever changes."""

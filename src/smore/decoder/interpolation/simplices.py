@@ -35,6 +35,12 @@ class Simplices(Interpolation):
         self.triangulation = Delaunay(corners)
         self.nearest = cKDTree(nodes)
 
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """(simplices, d + 1) corners; of a cone one comes twice, instead of the centre."""
+        corners = self.triangulation.simplices.astype(np.int64)
+        return np.where(corners == self.num_nodes, corners.min(axis=1, keepdims=True), corners)
+
     def coefficients(self, values: FloatArray) -> FloatArray:
         return values
 

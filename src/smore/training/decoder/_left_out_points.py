@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,6 +15,7 @@ from torch import Tensor
 
 from smore.data import Block, Mesh
 from smore.decoder import FilterNetwork, Interpolation, interpolation_of
+from smore.runtime import one_thread
 from smore.settings import PAPERS_SCALE
 from smore.training.decoder._closed_form import LARGER, RIDGE, FeatureSums, Solution
 from smore.training.decoder._nodes import Nodes
@@ -47,13 +50,21 @@ def best_frequency_scale(
         return PAPERS_SCALE
     training, judging = _split(compressed)
     most *= HOPELESS * training.num_points
-    errors = []
-    for scale in SCALES:
-        decoder = fresh(scale)
+
+    def error(decoder: FilterNetwork) -> float:
         sums = FeatureSums.of(decoder, training)
         solutions = _not_hopeless(sums, decoder.latent_dim, most)
         others = FeatureSums.of(decoder, judging) if solutions else sums
-        errors.append(min(map(others.error, solutions), default=math.inf))
+        return min(map(others.error, solutions), default=math.inf)
+
+    networks = [fresh(scale) for scale in SCALES]
+    if compressed.block.team.size > 1:  # which has to add up in one order everywhere
+        errors = [error(network) for network in networks]
+    else:
+        with one_thread() as threads:
+            one_each = partial(torch.set_num_threads, 1)  # a thread does not know of the others'
+            with ThreadPoolExecutor(threads, initializer=one_each) as pool:
+                errors = list(pool.map(error, networks))
     best = int(np.argmin(errors))
     return SCALES[best] if math.isfinite(errors[best]) else None
 

@@ -1,0 +1,190 @@
+"""Interpolation among scattered points that follows how fields bend between them.
+
+On a simplex with barycentric coordinates λ it is the cubic with the values f_u and gradients g_u of
+the corners, written by its Bézier points,
+
+    s = Σ_u λ_u³ f_u + 3 Σ_{u≠w} λ_u² λ_w c_uw + 6 Σ_{u<v<w} λ_u λ_v λ_w t_uvw
+    c_uw = f_u + g_u · (x_w - x_u) / 3
+    t_uvw = (the six c of the face) / 4 - (f_u + f_v + f_w) / 6,
+
+so that quadratic fields are met exactly and neighbours agree on their common face. A gradient is
+that of the cubic polynomial through a node's value that fits the nodes around it best. An edge much
+longer than the distances around a node says nothing about the field along it, as between the two
+sides of a hole: there c_uw lies on the straight line. No field exceeds its Bézier points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
+from smore.decoder.interpolation.simplices import Simplices
+
+DEGREE = 3
+# Nodes that a gradient comes from, for every coefficient of its polynomial.
+PER_TERM = 2.5
+# An edge this many times as long as the way to the neighbours next to a node is not trusted.
+LONG = 4.0
+NEIGHBOURS = 3  # for every dimension
+# Nodes at this share of a stencil's radius still count as much as any nearer ones.
+NEAR = 0.1
+# Nodes whose gradients are solved for at once, and simplices whose Bézier points are.
+AT_ONCE = 2**12
+
+
+class CurvedSimplices(Interpolation):
+    """Cubics on the simplices between scattered points; outside them the nearest point counts.
+
+    Args:
+        nodes: (nodes, d) decoder coordinates.
+        on_sphere: whether these are unit vectors; gradients are then along the tangent plane.
+
+    Raises:
+        scipy.spatial.QhullError: the points do not span the space.
+    """
+
+    def __init__(self, nodes: FloatArray, *, on_sphere: bool) -> None:
+        self.nodes, self.on_sphere = nodes, on_sphere
+        self.simplices = Simplices(nodes, on_sphere=on_sphere)
+        self.num_nodes = self.num_coefficients = len(nodes)
+        self.dim = nodes.shape[1] - on_sphere
+        terms = len(_powers(self.dim))
+        self.size = min(1 + round(PER_TERM * terms), len(nodes))
+
+    def coefficients(self, values: FloatArray) -> FloatArray:
+        return values
+
+    def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        corners, share = self.simplices.weights(coords)
+        between = np.flatnonzero(np.count_nonzero(share, axis=1) > 1)
+        if not len(between):  # points of the mesh, or outside it
+            return corners, share
+        used, which = np.unique(corners[between], return_inverse=True)
+        around, slopes, spacing = self._slopes(used)
+        which = which.reshape(len(between), -1)
+        direct, lever = self._parts(corners[between], share[between], spacing[which])
+        share[between] = direct
+        indices, weights = [corners], [share]
+        for own, arm in zip(which.T, lever.transpose(1, 0, 2), strict=True):
+            places = np.zeros((len(coords), self.size), dtype=np.int64)
+            bent = np.zeros(places.shape)
+            places[between] = around[own]
+            bent[between] = np.einsum("qd,qkd->qk", arm, slopes[own])
+            indices.append(places)
+            weights.append(bent)
+        return np.hstack(indices), np.hstack(weights)
+
+    def bounding(self, coefficients: FloatArray) -> Iterator[FloatArray]:
+        """All Bézier points."""
+        values = coefficients
+        around, slopes, spacing = self._slopes(np.arange(self.num_nodes))
+        yield values
+        cells = self.simplices.cells
+        for start in range(0, len(cells), AT_ONCE):
+            some = cells[start : start + AT_ONCE]
+            edges = {
+                pair: self._edge(values, some[:, pair], around, slopes, spacing)
+                for both in combinations(range(some.shape[1]), 2)
+                for pair in (both, both[::-1])
+            }
+            yield from edges.values()
+            for face in combinations(range(some.shape[1]), 3):
+                inner = sum(edges[u, w] for u in face for w in face if u != w)
+                yield np.asarray(inner) / 4 - values[some[:, face]].sum(axis=1) / 6
+
+    def _edge(
+        self,
+        values: FloatArray,
+        pair: NDArray[np.int64],
+        around: NDArray[np.int64],
+        slopes: FloatArray,
+        spacing: FloatArray,
+    ) -> FloatArray:
+        """c_uw (edges, n) for pairs of nodes (edges, 2)."""
+        one, other = pair.T
+        along = self.nodes[other] - self.nodes[one]
+        rise = np.zeros((len(pair), values.shape[1]))
+        for number in range(self.size):  # one after the other: the values are the memory
+            step = np.einsum("ed,ed->e", along, slopes[one, number])
+            rise += step[:, None] * values[around[one, number]]
+        straight = np.linalg.norm(along, axis=1) > LONG * spacing[one]
+        rise[straight] = (values[other] - values[one])[straight]
+        return values[one] + rise / 3
+
+    def _parts(
+        self, corners: NDArray[np.int64], share: FloatArray, spacing: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """How much values (places, d + 1) and gradients (places, d + 1, d) of corners count."""
+        others = 1 - share
+        pairs = (others**2 - (np.square(share).sum(axis=1, keepdims=True) - share**2)) / 2
+        direct = share**3 - share * pairs
+        lever = np.zeros((*corners.shape, self.nodes.shape[1]))
+        for u in range(corners.shape[1]):
+            for w in set(range(corners.shape[1])) - {u}:
+                both = share[:, u] * share[:, w]
+                size = both * (3 * share[:, u] + 1.5 * (others[:, u] - share[:, w]))  # of c_uw
+                along = self.nodes[corners[:, w]] - self.nodes[corners[:, u]]
+                straight = np.linalg.norm(along, axis=1) > LONG * spacing[:, u]
+                third = np.where(straight, size / 3, 0.0)
+                direct[:, u] += size - third
+                direct[:, w] += third
+                lever[:, u] += ((size / 3 - third)[:, None]) * along
+        return direct, lever
+
+    def _slopes(
+        self, owners: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+        """Gradients of nodes as sums over the nodes around them.
+
+        Returns:
+            Which nodes (owners, k), their weights (owners, k, d), and how far neighbours are.
+        """
+        parts = [
+            self._some_slopes(owners[start : start + AT_ONCE])
+            for start in range(0, len(owners), AT_ONCE)
+        ]
+        around, slopes, spacing = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return around, slopes, spacing
+
+    def _some_slopes(
+        self, owners: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+        found = self.simplices.nearest.query(self.nodes[owners], k=self.size)
+        distance, around = np.asarray(found[0]), np.asarray(found[1], dtype=np.int64)
+        frames = self._frames(owners)
+        offsets = self.nodes[around] - self.nodes[owners, None]
+        radius = np.maximum(distance[:, -1:], np.finfo(float).tiny)
+        places = np.einsum("okd,ode->oke", offsets, frames) / radius[:, :, None]
+        trust = (distance / radius + NEAR) ** -2
+        terms = np.prod(places[:, :, None] ** _powers(self.dim), axis=-1)
+        fitted = np.linalg.pinv(trust[:, :, None] * terms) * trust[:, None]
+        local = fitted[:, : self.dim] / radius[:, :, None]
+        slopes = np.einsum("oek,ode->okd", local, frames)
+        # Of differences to the node's own value, wherever it is among equal points.
+        own = (around == owners[:, None]).argmax(axis=1)
+        slopes[np.arange(len(owners)), own] -= slopes.sum(axis=1)
+        spacing = distance[:, min(NEIGHBOURS * self.dim, self.size - 1)]
+        return around, slopes, spacing
+
+    def _frames(self, owners: NDArray[np.int64]) -> FloatArray:
+        """(owners, d, e) axes at each node: those of space, or of the tangent plane."""
+        dim = self.nodes.shape[1]
+        if not self.on_sphere:
+            return np.broadcast_to(np.eye(dim), (len(owners), dim, dim))
+        normal = self.nodes[owners]
+        furthest = np.eye(dim)[np.abs(normal).argmin(axis=1)]
+        east = np.cross(furthest, normal)
+        east /= np.linalg.norm(east, axis=1, keepdims=True)
+        return np.stack([east, np.cross(normal, east)], axis=2)
+
+
+def _powers(dim: int) -> NDArray[np.intp]:
+    """(terms, d) exponents of monomials without the constant, the coordinates first."""
+    grid = np.indices((DEGREE + 1,) * dim).reshape(dim, -1).T
+    degree = grid.sum(axis=1)
+    higher = grid[(degree > 1) & (degree <= DEGREE)]
+    return np.concatenate([np.eye(dim, dtype=grid.dtype), higher])
