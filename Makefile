@@ -48,8 +48,9 @@ comparators: $(COMPARATORS)/dapper/installed $(COMPARATORS)/pyshred/installed
 
 $(COMPARATORS)/dapper/installed: PACKAGES := dapper==1.7.1 numpy==2.4.6 scipy==1.17.1
 $(COMPARATORS)/pyshred/installed: FIRST := torch==2.13.0
-$(COMPARATORS)/pyshred/installed: PACKAGES := pyshred==1.1.0 numpy==1.26.4 torch==2.13.0
+$(COMPARATORS)/pyshred/installed: PACKAGES := pyshred==1.1.0 numpy==1.26.4 torch==2.13.0 setuptools==80.9.0
 # FIRST comes first: of what merely asks for torch, pip would take the newest, and gigabytes with it.
+# Setuptools: the last ones with pkg_resources, which pysindy, that pyshred imports, still asks for.
 $(COMPARATORS)/%/installed: Makefile
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	$(if $(FIRST),$(@D)/bin/pip install --progress-bar off $(FIRST))

@@ -208,6 +208,22 @@ def test_errors_that_random_steps_explain_are_random_steps():
     np.testing.assert_allclose(noise @ noise.T, 0.5 * 0.7 * factor @ factor.T, rtol=1e-9)
 
 
+def test_errors_of_steps_stay_as_large_as_they_are_where_the_flow_amplifies():
+    """Chaos: moved on a hundred times, η would be e^18 times larger if it never forgot."""
+    from smore.assimilation._error_process import error_process
+    from smore.dynamics import StepError
+
+    moving, factor = np.diag([1.2, 0.7]), np.diag([0.1, 0.3])
+    process = error_process(StepError(torch.tensor(factor), 1.0, 1.0), moving, 1.0, 1.0)
+    covariance = process.start(np.zeros((2, 2)))[2:] @ process.start(np.zeros((2, 2)))[2:].T
+    matrix, noise = process.step(moving, 1.0)
+    for _ in range(100):
+        covariance = matrix[2:, 2:] @ covariance @ matrix[2:, 2:].T + (noise @ noise.T)[2:, 2:]
+    assert covariance[0, 0] == pytest.approx((1 + 1.2**-2) * factor[0, 0] ** 2, rel=1e-6)
+    calm, _ = process.step(np.diag([1.0, 0.7]), 1.0)
+    np.testing.assert_array_equal(calm[2:, 2:], np.diag([1.0, 0.7]))
+
+
 def test_sensors_that_stay_let_the_filter_settle_and_nothing_else_changes(erring, rows):
     """The same means and covariances, with dropouts and a spike after it has settled."""
     times, coords, values, sensors = rows(160, 6, noise=0.02)

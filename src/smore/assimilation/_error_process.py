@@ -4,7 +4,8 @@ The error of a model is no white noise, so it goes into the state. Two kinds hav
 
 - of trajectories, a first-order process η that moves with the flow (see
   `smore.dynamics.covariance`):
-      α' = A α + ℓ η,   η' = φ^ℓ A η + √(1 - φ^2ℓ) w;
+      α' = A α + ℓ η,   η' = φ^ℓ A η + √(1 - φ^2ℓ) w,
+  with a smaller φ where A amplifies (chaos): errors of single steps stay as large as they are;
 - of one record, only the size v of errors by lead, in one pattern P. It is split into what random
   steps of the dynamics explain and a departure b that forgets, whose sum grows as v does while
   nothing is observed:
@@ -105,7 +106,9 @@ class ColouredError(ErrorProcess):
         )
 
     def step(self, moving: Array, length: float) -> tuple[Array, Array]:
-        memory = self.correlation**length
+        # Amplified faster than it is forgotten, η would grow for ever, and the filter with it. By
+        # the square: what A amplifies most then varies by less than twice Q.
+        memory = self.correlation**length / max(1.0, np.abs(np.linalg.eigvals(moving)).max()) ** 2
         none = np.zeros((self.dim, self.dim))
         matrix = np.block([[moving, length * np.eye(self.dim)], [none, memory * moving]])
         fresh = np.sqrt(max(1 - memory**2, 0.0)) * self.factor

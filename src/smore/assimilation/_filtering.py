@@ -24,6 +24,7 @@ from smore.assimilation.kalman import (
     update,
 )
 from smore.assimilation.stream import Stream
+from smore.errors import DivergenceError
 from smore.surrogate import LEAST_NOISE, Surrogate
 
 
@@ -245,6 +246,12 @@ class StreamFilter:
     def _after(self, belief: Belief, seen: Readings) -> Belief:
         """The belief once `seen` is known."""
         state, guess = self._updated(belief.state, seen), belief.guess
+        if not np.isfinite(state.mean).all():
+            raise DivergenceError(
+                "the filter lost the state: linearised dynamics took it too far; observe more "
+                "often, or let an ensemble follow it, `members=100`",
+                part="assimilation",
+            )
         if guess.matters:
             guess = guess.updated(belief.state, seen)
             latent = self.latent(replace(belief, state=state))

@@ -44,7 +44,7 @@ class Case:
 
 CASES = {
     "raanes2015": Case(40, 5000, 50, 100, {"latent_dim": 50}),
-    "bocquet2019": Case(128, 20_000, 200, 2000, {"dynamics": "quadratic", "latent_dim": 60}),
+    "bocquet2019": Case(128, 20_000, 1000, 2000, {"dynamics": "quadratic", "latent_dim": 60}),
 }
 
 
