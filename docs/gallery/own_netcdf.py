@@ -6,7 +6,7 @@
 # # Your own NetCDF in five minutes
 #
 # A file of your own has a time, places and fields. Here is one as a simulation or an instrument
-# might write it: a tracer that is carried around and decays, on 400 scattered points.
+# might write it: a tracer that is carried around and decays, on 400 scattered points, with noise.
 
 # %%
 import numpy as np
@@ -20,6 +20,7 @@ field = sum(
     np.exp(-0.02 * t)[:, None] * np.cos(2 * np.pi * (k * x + m * y) - w * t[:, None]) / (k + m)
     for k, m, w in waves
 )
+field = field + 0.05 * random.normal(size=field.shape)
 xr.Dataset(
     {"tracer": (("time", "point"), 10 + field, {"units": "mg m-3"})},
     {"time": ("time", t, {"units": "h"}), "x": ("point", x), "y": ("point", y)},

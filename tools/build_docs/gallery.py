@@ -15,7 +15,8 @@ from typing import Any
 
 WORKERS = 2
 TIMEOUT = 240  # seconds of a cell
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# Colours, and what moves a cursor.
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def run_notebooks(sources: Path, pages: Path) -> list[str]:
@@ -48,7 +49,7 @@ def run_notebook(source: Path, pages: Path) -> str | None:
         try:
             client.execute()
         except CellExecutionError as error:
-            told = COLOURS.sub("", str(error)).strip().splitlines()
+            told = CONTROL.sub("", str(error)).strip().splitlines()
             return f"{source.name} failed: {' / '.join(told[-3:])}"
     page = pages / f"{source.stem}.md"
     page.write_text("\n".join(_page(notebook, page)), encoding="utf-8")
@@ -103,7 +104,7 @@ def _shown(output: Any, page: Path, name: str) -> Iterator[str]:
 
 def _text(text: str) -> Iterator[str]:
     """What a terminal would show: of a line that is written again and again, the last."""
-    lines = [line.split("\r")[-1].rstrip() for line in COLOURS.sub("", text).splitlines()]
+    lines = [line.rstrip().split("\r")[-1] for line in CONTROL.sub("", text).split("\n")]
     shown = [line for line in lines if line] or [""]
     yield from ("```{.text .shown}", *shown, "```", "")
 
