@@ -56,7 +56,7 @@ COMMANDS = (
     Command(
         "explore",
         "smore.cli.explore:explore",
-        "Play with a model in the browser: sensors, forecasts, error bars.",
+        "Play with a model in the browser: sensors, forecasts, errors.",
         "explore",
     ),
     Command("data info", "smore.cli.data:info", "Show how smore reads files."),
