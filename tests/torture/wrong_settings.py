@@ -99,12 +99,21 @@ def _wrong_settings(chance: random.Random) -> tuple[dict[str, Any], str]:
     if kind == "recipe":
         field = chance.choice(list(RECIPE_OF))
         other = "fast" if RECIPE_OF[field] == "paper" else "paper"
-        return {field: Settings.model_fields[field].default, "recipe": other}, field
+        return {field: _another_value(Settings.model_fields[field]), "recipe": other}, field
     if kind == "name":
         field = chance.choice(list(Settings.model_fields)) + chance.choice(["s", "_", "2"])
         return {field: 1}, field
     field = chance.choice(list(Settings.model_fields))
     return {field: _wrong_value(Settings.model_fields[field], chance)}, field
+
+
+def _another_value(field: FieldInfo) -> Any:
+    """Not the default, which nobody need have asked for."""
+    if get_origin(field.annotation) is Literal:
+        return next(each for each in get_args(field.annotation) if each != field.default)
+    if isinstance(field.default, bool):
+        return not field.default
+    return field.default + 1 if isinstance(field.default, int) else (field.default or 1.0) / 2
 
 
 def _wrong_value(field: FieldInfo, chance: random.Random) -> Any:
