@@ -256,3 +256,26 @@ def test_three_dimensions():
     index, weight = found.weights(box(inside))
     values = (weight * coefficients[index, 0]).sum(1)
     np.testing.assert_allclose(values, inside @ [1.0, -2.0, 3.0], atol=1e-9)
+
+
+def test_a_straight_border_is_no_place_apart():
+    """Its points are in line but for rounding, which leaves simplices of no width along it."""
+    random = np.random.default_rng(8)
+    line = (np.arange(40) + random.uniform(0.2, 0.8, 40)) / 40
+    turn = np.array([[np.cos(0.3), np.sin(0.3)], [-np.sin(0.3), np.cos(0.3)]])
+    border = np.concatenate(
+        [np.column_stack([line, 0 * line + side]) for side in (0.0, 1.0)]
+        + [np.column_stack([0 * line + side, line]) for side in (0.0, 1.0)]
+    )
+    nodes = np.concatenate([border, random.uniform(size=(600, 2))]) @ turn / 4 + 0.2
+    found = CurvedSimplices(nodes, on_sphere=False)
+    # Between the points of a side, and beyond it by less than a float32 can tell.
+    along = np.column_stack([random.uniform(0.05, 0.95, 400), np.zeros(400) - 1e-8])
+    places = along @ turn / 4 + 0.2
+    index, weight = found.weights(places)
+
+    def function(coords):
+        return np.sin(12 * coords[:, 0]) + np.cos(9 * coords[:, 1])
+
+    values = (weight * function(nodes)[index]).sum(1)
+    np.testing.assert_allclose(values, function(places), atol=3e-3)

@@ -10,6 +10,9 @@ from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
 
 # Places this close to a point, in decoder coordinates, are the point: float32 has no more digits.
 SAME_PLACE = 1e-6
+# Simplices whose volume is less than this share of a cube of their length are thin, and places in
+# them, or outside by rounding, are looked for a little further inwards.
+THIN, INWARDS = 1e-6, 1e-5
 # Half-way to the centre of the sphere, a place is inside the cone of its triangle.
 INSIDE = 0.5
 
@@ -34,6 +37,13 @@ class Simplices(Interpolation):
         corners = np.vstack([nodes, np.zeros((1, nodes.shape[1]))]) if on_sphere else nodes
         self.triangulation = Delaunay(corners)
         self.nearest = cKDTree(nodes)
+        self.centre = corners.mean(axis=0)
+        # Points of a straight border are in line but for rounding: simplices of three of them are
+        # no neighbourhoods.
+        around = corners[self.triangulation.simplices]
+        edges = around[:, 1:] - around[:, :1]
+        longest = np.linalg.norm(edges, axis=2).max(axis=1)
+        self.thin = np.abs(np.linalg.det(edges)) < THIN * longest ** corners.shape[1]
 
     @property
     def cells(self) -> NDArray[np.int64]:
@@ -59,6 +69,9 @@ class Simplices(Interpolation):
         """Weights of the corners around places that are no points."""
         places = INSIDE * coords if self.on_sphere else coords
         which = self.triangulation.find_simplex(places)
+        astray = (which < 0) | self.thin[which]
+        inwards = places[astray] + INWARDS * (self.centre - places[astray])
+        which[astray] = self.triangulation.find_simplex(inwards)
         change = self.triangulation.transform[which]
         few = np.einsum("nij,nj->ni", change[:, :-1], places - change[:, -1])
         weight = np.column_stack([few, 1 - few.sum(1)])
