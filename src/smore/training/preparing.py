@@ -77,21 +77,16 @@ class Prepared:
         """On the meshes that the snapshots came on, for what is to be said about these."""
         if self.given is None:
             return self
-        problem = TrainingProblem.of(
-            self.given,
-            self.normalization,
-            self.coordinate_map,
-            self.pace,
-            device=self.problem.blocks[0].device,
-        )
-        return replace(self, trajectories=self.given, problem=problem, given=None)
+        return self._with(self.given, None)
 
     def ending(self, num_snapshots: int | None) -> Prepared:
         """The same of the last snapshots of every sequence, normalised as all are."""
         if num_snapshots is None:
             return self
-        trajectories = self.trajectories.trailing(num_snapshots)
         given = self.given and self.given.trailing(num_snapshots)
+        return self._with(self.trajectories.trailing(num_snapshots), given)
+
+    def _with(self, trajectories: Trajectories, given: Trajectories | None) -> Prepared:
         problem = TrainingProblem.of(
             trajectories,
             self.normalization,

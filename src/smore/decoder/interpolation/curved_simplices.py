@@ -80,9 +80,9 @@ class CurvedSimplices(Interpolation):
 
     def bounding(self, coefficients: FloatArray) -> Iterator[FloatArray]:
         """All Bézier points."""
-        values = coefficients
-        around, slopes, spacing = self._slopes(np.arange(self.num_nodes))
+        values = coefficients  # which are those at the nodes
         yield values
+        around, slopes, spacing = self._slopes(np.arange(self.num_nodes))
         cells = self.simplices.cells
         for start in range(0, len(cells), AT_ONCE):
             some = cells[start : start + AT_ONCE]
@@ -106,12 +106,11 @@ class CurvedSimplices(Interpolation):
     ) -> FloatArray:
         """c_uw (edges, n) for pairs of nodes (edges, 2)."""
         one, other = pair.T
-        along = self.nodes[other] - self.nodes[one]
+        along, straight = self._along(one, other, spacing[one])
         rise = np.zeros((len(pair), values.shape[1]))
         for number in range(self.size):  # one after the other: the values are the memory
             step = np.einsum("ed,ed->e", along, slopes[one, number])
             rise += step[:, None] * values[around[one, number]]
-        straight = np.linalg.norm(along, axis=1) > LONG * spacing[one]
         rise[straight] = (values[other] - values[one])[straight]
         return values[one] + rise / 3
 
@@ -127,13 +126,19 @@ class CurvedSimplices(Interpolation):
             for w in set(range(corners.shape[1])) - {u}:
                 both = share[:, u] * share[:, w]
                 size = both * (3 * share[:, u] + 1.5 * (others[:, u] - share[:, w]))  # of c_uw
-                along = self.nodes[corners[:, w]] - self.nodes[corners[:, u]]
-                straight = np.linalg.norm(along, axis=1) > LONG * spacing[:, u]
+                along, straight = self._along(corners[:, u], corners[:, w], spacing[:, u])
                 third = np.where(straight, size / 3, 0.0)
                 direct[:, u] += size - third
                 direct[:, w] += third
                 lever[:, u] += ((size / 3 - third)[:, None]) * along
         return direct, lever
+
+    def _along(
+        self, one: NDArray[np.int64], other: NDArray[np.int64], spacing: FloatArray
+    ) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Edges (edges, d) from nodes to others, and along which of them fields are straight."""
+        along = self.nodes[other] - self.nodes[one]
+        return along, np.linalg.norm(along, axis=1) > LONG * spacing
 
     def _slopes(
         self, owners: NDArray[np.int64]
