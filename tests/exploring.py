@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from smore.explore._explorer import Explorer
 
@@ -39,15 +37,6 @@ def forecast_at(explorer: Explorer, point: np.ndarray) -> tuple[np.ndarray, np.n
         for end in ("", "_std")
     )
     return values, deviations
-
-
-def browser_path() -> str:
-    """Where a browser is; without one the test is skipped, and says so."""
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if (found := shutil.which(name)) is not None:
-            return found
-    pytest.skip("no browser: install Debian's chromium")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import waves
-from exploring import browser_path
+from browsing import browser_path
 from smore import SMORE, Trajectories
 from smore.explore._explorer import Explorer
 from smore.explore._truth import Truth

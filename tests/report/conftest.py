@@ -1,24 +1,18 @@
 """A browser to open pages with, and reports for it to open."""
 
-import shutil
-
 import pytest
 
+from browsing import browser_path
 from reported import Reported, globe, grid, line
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """A headless chromium; where there is none, pages are not opened."""
-    driver = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: no page is opened"
-    )
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip("no chromium is installed: no page is opened (apt install chromium)")
-    with driver.sync_playwright() as driven:
+    """A headless chromium for the tests of a file; while it is there, no other can be started."""
+    found = browser_path()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driven:
         browser = driven.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser
         browser.close()
