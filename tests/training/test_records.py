@@ -101,6 +101,19 @@ def test_a_forecast_is_no_worse_than_what_is_simple(name):
         assert 0.8 < np.mean(inside) < 0.98
 
 
+@pytest.mark.parametrize("name", ["noise", "oscillation with a fifth of noise"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_errors_that_are_there_at_once_are_expected_at_once(name):
+    training, truth, times = split(*RECORDS[name])
+    model = SMORE().fit(training, progress=False)
+    inside = []
+    for i in range(0, len(truth) - 1, 3):
+        forecast = model.forecast(record(truth[i : i + 1], times[i : i + 1]), times[i + 1 : i + 2])
+        error = forecast["u0"].values.ravel() - truth[i + 1]
+        inside.append((np.abs(error) <= 1.645 * forecast["u0_std"].values.ravel()).mean())
+    assert 0.8 < np.mean(inside) < 0.98
+
+
 def test_what_is_known_exactly_is_forecast_exactly():
     for name, bar in {"season": 1e-6, "trend": 1e-6}.items():
         training, truth, times = split(*RECORDS[name])

@@ -30,6 +30,7 @@ from smore.training.dynamics.forced.candidates import (
 )
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
+    NUM_LEADS,
     Array,
     Record,
     Split,
@@ -51,7 +52,7 @@ class LeftOutForecasts:
     """Errors of the chosen candidate where it was not fitted.
 
     Args:
-        leads: (leads,) numbers of steps.
+        leads: (leads,) numbers of steps, close together where errors may grow at once.
         errors: for every split (forecasts, leads, R), NaN where the truth is not known.
     """
 
@@ -164,27 +165,25 @@ class Search:
         return float(np.abs(np.linalg.eigvals(matrix)).max()) > MOST_GROWTH ** (1 / horizon)
 
     def left_out(self, candidate: Candidate, *, decay: bool) -> LeftOutForecasts:
-        """What the candidate gets wrong at every lead of every split; `decay` as for `score`."""
+        """What the candidate gets wrong at `LeftOutForecasts.leads`; `decay` as for `score`."""
         if not self.splits:
             return self._standing_still()
-        found = []
+        leads = _spread(min(int(split.leads[-1]) for split in self.splits))
+        remaining, found = self.record.remaining(), []
         for number, split in enumerate(self.splits):
             anomalies, matrix, constant = self.fitted(number, candidate, decay=decay)
             rank = len(constant)
-            power = _augmented(matrix[None], constant[None], int(split.leads[0]))[0]
-            rows = np.minimum(split.origins[:, None] + split.leads, len(self.record) - 1)
+            rows = np.minimum(split.origins[:, None] + leads, len(self.record) - 1)
             state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
             errors = -anomalies.departures[rows]
-            for place in range(len(split.leads)):
-                state = state @ power
+            for place, steps in enumerate(np.diff(leads, prepend=0)):
+                state = state @ _augmented(matrix[None], constant[None], int(steps))[0]
                 errors[:, place] += state[:, :rank] @ anomalies.directions[:, :rank].T
-            errors[~split.known] = np.nan
+            errors[remaining[split.origins][:, None] < leads] = np.nan
             found.append(errors)
-        count = min(len(split.leads) for split in self.splits)
-        somewhere = [np.asarray(split.known.any(0))[:count] for split in self.splits]
+        somewhere = [np.isfinite(errors).any((0, 2)) for errors in found]
         count = max(int(np.all(somewhere, axis=0).sum()), 1)  # leads that every split knows
-        errors = tuple(each[:, :count] for each in found)
-        return LeftOutForecasts(self.splits[0].leads[:count], errors)
+        return LeftOutForecasts(leads[:count], tuple(each[:, :count] for each in found))
 
     def _standing_still(self) -> LeftOutForecasts:
         """How far states move in so many steps, for records too short for anything else."""
@@ -315,6 +314,11 @@ class _Target:
         whole = float((np.square(anomalies.departures[rows]).sum(2) * known).sum())
         inside = np.cumsum((np.square(truth) * known[..., None]).sum((0, 1)))
         return cls(anomalies.states[split.origins], truth, known, np.maximum(whole - inside, 0.0))
+
+
+def _spread(horizon: int) -> NDArray[np.intp]:
+    """Leads that are as many times as far as the one before, as nearly as whole steps are."""
+    return np.unique(np.geomspace(1, horizon, NUM_LEADS).round().astype(np.intp))
 
 
 def _augmented(matrices: Array, constants: Array, power: int) -> Array:
