@@ -46,10 +46,10 @@ def test_states_and_covariances_are_those_of_a_forecast(model, step):
             torch.testing.assert_close(found[part, part], expected, rtol=1e-6, atol=1e-9)
 
 
-def test_a_flow_is_linear_exactly_where_dynamics_are(model):
+def test_one_flow_serves_all_states_exactly_where_dynamics_are_linear(model):
     start = model.surrogate_.prior.mean
     flow = flow_of(model.surrogate_, 0.0, np.array([waves.STEP]), start)
-    assert flow.linear == _is_linear(model)
+    assert flow.whole == _is_linear(model)
 
 
 def test_a_forecast_that_overflows_is_told():

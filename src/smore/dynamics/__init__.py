@@ -10,7 +10,7 @@ from smore.dynamics.covariance import (
 from smore.dynamics.forced import ForcedLinear, centre_functions, departures
 from smore.dynamics.forecast import StepPlan, forecast_latents, forecast_path
 from smore.dynamics.integrators import METHODS, StepMap, Tableau, affine_flow, step_map
-from smore.dynamics.lead_error import LeadError
+from smore.dynamics.lead_error import WHERE_THEY_DIFFER, Disagreement, ForecastErrors, LeadError
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.mlp import MLPDynamics
 from smore.dynamics.quadratic import FullQuadratic, LowRankQuadratic, QuadraticDynamics
@@ -24,8 +24,11 @@ from smore.dynamics.vector_field import LatentDynamics
 
 __all__ = [
     "METHODS",
+    "WHERE_THEY_DIFFER",
     "ConservativeDynamics",
+    "Disagreement",
     "ForcedLinear",
+    "ForecastErrors",
     "FullConservative",
     "FullQuadratic",
     "LatentDynamics",

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from smore.dynamics.forecast import StepPlan
 from smore.dynamics.integrators import StepMap, step_map
-from smore.dynamics.lead_error import LeadError
+from smore.dynamics.lead_error import ForecastErrors, LeadError
 from smore.dynamics.linear import LinearDynamics
 from smore.dynamics.vector_field import LatentDynamics
 
@@ -53,12 +53,12 @@ def forecast_covariances(
     path: Tensor,
     plan: StepPlan,
     initial: Tensor,
-    error: StepError | LeadError,
+    error: StepError | LeadError | ForecastErrors,
     *,
     method: str,
     substeps: int,
 ) -> Tensor:
-    """Covariances (sequences, n + 1, r, r) of the outputs of `plan`; one for all where they agree.
+    """Covariances (sequences or 1, n + 1, r, r) of the outputs of `plan`, one where they agree.
 
     Args:
         dynamics: the vector field.
@@ -86,7 +86,7 @@ def carried_covariances(
     steps: Tensor,
     outputs: Tensor,
     initial: Tensor,
-    error: StepError | LeadError,
+    error: StepError | LeadError | ForecastErrors,
 ) -> Tensor:
     """The same, (sequences, n + 1, r, r), where derivatives of steps are known.
 
@@ -97,7 +97,7 @@ def carried_covariances(
         initial: as above.
         error: as above.
     """
-    if isinstance(error, LeadError):
+    if not isinstance(error, StepError):
         return _by_lead(derivatives, steps, outputs, initial, error)
     added = error.covariance
     total = initial.expand(len(steps), -1, -1)
@@ -122,7 +122,7 @@ def _by_lead(
     steps: Tensor,
     outputs: Tensor,
     initial: Tensor,
-    error: LeadError,
+    error: LeadError | ForecastErrors,
 ) -> Tensor:
     """What the first states were not known by, moved on, and what forecasts get wrong."""
     total = initial.expand(len(steps), -1, -1)
@@ -132,7 +132,7 @@ def _by_lead(
         if index + 1 in outputs:
             kept.append((total + total.mT) / 2)
     leads = torch.nn.functional.pad(steps.cumsum(1), (1, 0))[:, outputs]
-    return torch.stack(kept, dim=1) + error.variance(leads)[..., None, None] * error.pattern
+    return torch.stack(kept, dim=1) + error.covariance(leads)
 
 
 def step_jacobians(advance: StepMap, states: Tensor, index: int) -> Tensor:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from smore.analysis import SensorPlan
 from smore.assimilation import Analysis
 from smore.errors import DataError, SettingsError
-from smore.explore._flow import Flow, flow_of, is_linear, most_steps
+from smore.explore._flow import Flow, flow_of, most_steps, serves_all
 from smore.explore._forecasts import Followed, Forecast, Shown, followed
 from smore.explore._knowledge import known_from, nothing_known
 from smore.explore._places import Places
@@ -114,7 +114,7 @@ class Explorer:
         self._new_times()
 
     def _new_times(self) -> None:
-        vars(self).pop("_linear_flow", None)
+        vars(self).pop("_flow_of_all", None)
         vars(self).pop("compared", None)
         self.measure()
         self.step = min(self.step, len(self.shown.instants) - 1)
@@ -276,16 +276,16 @@ class Explorer:
         vars(self).pop("state", None)
         observed = self.sensors.observations(self.description, self.start)
         self.knowledge = known_from(self.surrogate, observed, self.told_noise)
-        instants, flow = self.instants, self._linear_flow
+        instants, flow = self.instants, self._flow_of_all
         if flow is None:
             instants = instants[: max(self.step, 1) + 1] if moving else instants
             flow = flow_of(self.surrogate, self.start, instants[1:], self.knowledge.mean)
         self.forecast = Forecast(self.knowledge, flow, instants)
 
     @cached_property
-    def _linear_flow(self) -> Flow | None:
-        """One for all states, where dynamics are linear."""
-        if not is_linear(self.surrogate):
+    def _flow_of_all(self) -> Flow | None:
+        """One for all states, where there is one."""
+        if not serves_all(self.surrogate):
             return None
         return flow_of(self.surrogate, self.start, self.instants[1:], self.surrogate.prior.mean)
 

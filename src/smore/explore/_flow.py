@@ -28,7 +28,7 @@ from smore.dynamics import (
     step_map,
 )
 from smore.errors import DivergenceError
-from smore.surrogate import Surrogate
+from smore.surrogate import Surrogate, errors_of_forecasts
 
 # Numbers that a flow may keep.
 MOST_NUMBERS = 2**25
@@ -46,7 +46,7 @@ class Flow:
         moved: Φ (n + 1, r, r), how small departures from it went.
         sizes: (n + 1,) of what forecasts get wrong by themselves.
         patterns: (n + 1 or 1, r, r) its covariance, of size 1.
-        linear: whether the flow serves every state.
+        whole: whether the flow serves every state.
     """
 
     about: Tensor
@@ -54,7 +54,7 @@ class Flow:
     moved: Tensor
     sizes: Tensor
     patterns: Tensor
-    linear: bool
+    whole: bool
 
     def states(self, initial: Tensor) -> Tensor:
         """(n + 1, r) from one initial state (r,).
@@ -83,7 +83,7 @@ def flow_of(
         surrogate: the model.
         start: when states are known.
         instants: (n,) rising, after it.
-        about: (r,) a state; any for linear dynamics.
+        about: (r,) a state; any where `serves_all`.
     """
     description, dynamics = surrogate.description, surrogate.dynamics
     how: dict[str, Any] = {
@@ -94,9 +94,8 @@ def flow_of(
     plan = StepPlan.of(torch.as_tensor(unify_steps(np.diff(times))), description.step)
     advance = step_map(dynamics, plan.steps, starts=torch.as_tensor(times[:, 0]), **how)
     path = rollout(advance, about[None], plan.steps.shape[1])
-    linear = is_linear(surrogate)
-    derivatives = _derivatives(advance, path, plan, linear)
-    error = surrogate.error.step
+    derivatives = _derivatives(advance, path, plan, isinstance(dynamics, LinearDynamics))
+    error = errors_of_forecasts(surrogate, about[None], np.array([[start]]))
     if isinstance(error, LeadError):
         leads = torch.nn.functional.pad(plan.steps.cumsum(1), (1, 0))[0, plan.outputs]
         sizes, patterns = error.variance(leads), error.pattern[None]
@@ -106,18 +105,20 @@ def flow_of(
         patterns = carried_covariances(each, plan.steps, plan.outputs, nothing, error)[0]
         sizes = torch.ones(len(patterns), dtype=torch.float64)
     moved = _moved(derivatives, plan)
-    return Flow(about, path[0, plan.outputs], moved, sizes, patterns, linear)
+    return Flow(about, path[0, plan.outputs], moved, sizes, patterns, serves_all(surrogate))
 
 
-def is_linear(surrogate: Surrogate) -> bool:
+def serves_all(surrogate: Surrogate) -> bool:
     """Whether one flow serves every state."""
-    return isinstance(surrogate.dynamics, LinearDynamics)
+    error = surrogate.error.step
+    told = isinstance(error, LeadError) and error.disagreement is not None
+    return isinstance(surrogate.dynamics, LinearDynamics) and not told
 
 
 def most_steps(surrogate: Surrogate) -> int:
     """How far ahead a flow can be kept, and found while somebody waits."""
     kept = MOST_NUMBERS // surrogate.dynamics.dim**2
-    return kept if is_linear(surrogate) else min(kept, MOST_FOLLOWED)
+    return kept if serves_all(surrogate) else min(kept, MOST_FOLLOWED)
 
 
 def _derivatives(advance: StepMap, path: Tensor, plan: StepPlan, linear: bool) -> list[Tensor]:

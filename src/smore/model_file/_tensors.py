@@ -21,7 +21,7 @@ from smore.surrogate import MONTHS, Description, MeshLayout, build_decoder, buil
 DECODER, DYNAMICS, PRIOR = "decoder.", "dynamics.", "prior."
 # As bytes: what a forged file has for booleans may be neither true nor false.
 SEEN = "mesh.seen"
-REFERENCE = "reference."
+REFERENCE, DISAGREEMENT = "reference.", "error.disagreement."
 
 _SIZES = ("latent_dim", "hidden_dim", "rank", "dynamics_hidden_dim")
 
@@ -151,6 +151,17 @@ def _expected_beside_networks(
     if "error.leads" in tensors:
         count = tensors["error.leads"].numel()
         expected |= {"error.leads": real(max(count, 2)), "error.variances": real(max(count, 2))}
+        if f"{DISAGREEMENT}ages" in tensors:
+            ages = max(tensors[f"{DISAGREEMENT}ages"].numel(), 2)
+            selves = max(len(tensors.get(f"{DISAGREEMENT}constants", ())), 1)
+            expected |= {
+                f"{DISAGREEMENT}matrices": real(selves, dim, dim),
+                f"{DISAGREEMENT}constants": real(selves, dim),
+                f"{DISAGREEMENT}measure": real(dim, dim),
+                f"{DISAGREEMENT}ages": real(ages),
+                f"{DISAGREEMENT}log_ratios": real(ages, max(count, 2)),
+                f"{DISAGREEMENT}end": real(),
+            }
     else:
         expected["error.correlation"] = real()
     lasting = ("error.memory", "error.reach", "error.tail")

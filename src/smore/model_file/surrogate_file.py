@@ -10,11 +10,12 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from smore.dynamics import LeadError, StepError
+from smore.dynamics import Disagreement, LeadError, StepError
 from smore.errors import ModelFileError
 from smore.inference import LatentPrior, ModelError
 from smore.model_file._tensors import (
     DECODER,
+    DISAGREEMENT,
     DYNAMICS,
     PRIOR,
     REFERENCE,
@@ -88,6 +89,8 @@ def save_surrogate(surrogate: Surrogate, path: str | os.PathLike[str]) -> None:
     }
     if isinstance(error.step, LeadError):
         tensors |= {"error.leads": error.step.leads, "error.variances": error.step.variances}
+        if error.step.disagreement is not None:
+            tensors |= _named(DISAGREEMENT, vars(error.step.disagreement))
     else:
         tensors["error.correlation"] = torch.tensor(error.step.correlation, dtype=torch.float64)
     lasting = {"memory": error.memory, "reach": error.reach, "tail": error.tail}
@@ -183,8 +186,13 @@ def _priors(tensors: dict[str, Tensor]) -> tuple[LatentPrior, ...]:
 def _error(tensors: dict[str, Tensor], description: Description) -> ModelError:
     step: StepError | LeadError
     if "error.leads" in tensors:
-        names = ("error.step", "error.leads", "error.variances")
-        step = LeadError(*(tensors[name] for name in names))
+        told = named_part(DISAGREEMENT, tensors)
+        step = LeadError(
+            tensors["error.step"],
+            tensors["error.leads"],
+            tensors["error.variances"],
+            Disagreement(**told) if told else None,
+        )
     else:
         correlation = float(tensors["error.correlation"])
         step = StepError(tensors["error.step"], correlation, description.step)

@@ -1,6 +1,6 @@
 """What was learned, as a value; inferring, decoding and forecasting with it."""
 
-from smore.surrogate.advancing import advance, advance_uncertain, iterate
+from smore.surrogate.advancing import advance, advance_uncertain, errors_of_forecasts, iterate
 from smore.surrogate.asking import instants_of, mesh_of
 from smore.surrogate.card import ModelCard
 from smore.surrogate.decoding import decode, decode_channels, decode_departures, deviation
@@ -44,6 +44,7 @@ __all__ = [
     "decode_channels",
     "decode_departures",
     "deviation",
+    "errors_of_forecasts",
     "evidence",
     "fields_dataset",
     "forecast_dataset",

@@ -12,6 +12,9 @@ from torch import Tensor
 from smore.data import unify_steps
 from smore.dynamics import (
     ForcedLinear,
+    ForecastErrors,
+    LeadError,
+    StepError,
     StepPlan,
     forecast_covariances,
     forecast_path,
@@ -56,17 +59,34 @@ def advance_uncertain(
     """
     assert state.covariance is not None
     latents, path, plan = _path(surrogate, state, instants)
-    settings = surrogate.description.settings
+    settings, starts = surrogate.description.settings, state.times.numpy()[:, None]
     covariances = forecast_covariances(
         surrogate.dynamics,
         path,
         plan,
         state.covariance,
-        surrogate.error.step,
+        errors_of_forecasts(surrogate, state.flat, starts),
         method=settings.stepping,
         substeps=settings.num_substeps,
     )
     return latents, code_blocks(covariances, latents.shape[2])
+
+
+def errors_of_forecasts(
+    surrogate: Surrogate, states: Tensor, starts: NDArray[np.float64]
+) -> StepError | LeadError | ForecastErrors:
+    """Errors of the dynamics, as far as these depend on where a forecast starts.
+
+    Args:
+        surrogate: the model.
+        states: (states, r).
+        starts: (states, 1) when, in the data's time.
+    """
+    error, dynamics = surrogate.error.step, surrogate.dynamics
+    if not (isinstance(error, LeadError) and isinstance(dynamics, ForcedLinear)):
+        return error
+    times = torch.as_tensor(surrogate.description.model_times(starts)[:, 0])
+    return error.of_forecasts(dynamics, states, times)
 
 
 def _path(

@@ -110,7 +110,7 @@ def _warn_unlike(
     periods = description.settings.periods or ()
     cycles = description.training.num_snapshots * description.time_step / max(periods, default=1.0)
     reasons = []
-    if findings.get("stretches_unlike", 1.0) > UNLIKE:
+    if error.disagreement is None and findings.get("stretches_unlike", 1.0) > UNLIKE:
         ratio = findings["stretches_unlike"] ** 0.5
         reasons.append(f"errors differed by a factor of {ratio:.2g} from one stretch to the next")
     if findings.get("stretches", 0.0) < FEW_STRETCHES:

@@ -24,6 +24,8 @@ from smore.training.decoder.pieces import LEAST_POINTS, Piece
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
+from smore.training.dynamics.forced.disagreement import ratios
+from smore.training.dynamics.forced.left_out import left_out_forecasts, missed_more
 from smore.training.dynamics.forced.record import (
     Array,
     Record,
@@ -90,7 +92,7 @@ class Study:
         block.team.add_up(gram, cross)
         found = torch.linalg.lstsq(gram, cross, driver="gelsd").solution.numpy()
         change, shift = found[:, :-1], found[:, -1]
-        return self.system.seen(change, shift), self.errors.seen(change)
+        return self.system.seen(change, shift), self.errors.seen(change, shift)
 
 
 @torch.no_grad()
@@ -127,8 +129,19 @@ def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
     checks = search  # of many trajectories the same ones are left out for error bars
     if not search.many:
         checks = Search(record, checking_splits(record), centres, settings.latent_dim)
-    forecasts, later = (each.left_out(candidate, decay=decay) for each in (checks, search))
-    excess = checks.missed_more(candidate, subspace.shape[1]) / compressed.total_points
+    forecasts, later = (
+        left_out_forecasts(each, candidate, decay=decay) for each in (checks, search)
+    )
+    told = None
+    if not search.many and (found := ratios(checks, candidate, forecasts, decay=decay)) is not None:
+        younger = tuple(
+            System.within(
+                subspace, moved, *search.fitted(None, candidate, decay=decay, without=rows), step
+            )
+            for rows in found.without
+        )
+        told = found, younger, float(record.times.max())
+    excess = missed_more(checks, candidate, subspace.shape[1]) / compressed.total_points
     more = torch.full((problem.num_channels,), excess, dtype=torch.float64)
     sample, outside = _sampled(subspace, compressed)
     errors = lead_errors(
@@ -140,6 +153,7 @@ def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
         step=step,
         latest=later.errors[-1],
         variance=search.variance,
+        told=told,
     )
     small = compressed.within(torch.as_tensor(subspace))
     piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
@@ -152,6 +166,7 @@ def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
         "checked_steps": float(forecasts.leads[-1]) if checks.splits else 0.0,
         "stretches": float(len(checks.splits)),
         "stretches_unlike": errors.unlike,
+        "told_by_disagreement": float(told is not None),
         "cost_of_stability": cost,
         "stabilised": float(decay),
     }

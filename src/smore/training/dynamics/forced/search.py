@@ -30,7 +30,6 @@ from smore.training.dynamics.forced.candidates import (
 )
 from smore.training.dynamics.forced.record import (
     ENOUGH_TRAJECTORIES,
-    NUM_LEADS,
     Array,
     Record,
     Split,
@@ -45,19 +44,6 @@ MOST_GROWTH = 3.0
 LARGEST_ABOUT_OTHERS = 20
 # Larger maps are shrunk towards standing still or towards nothing only.
 LARGEST_SHRUNK = 24
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOutForecasts:
-    """Errors of the chosen candidate where it was not fitted.
-
-    Args:
-        leads: (leads,) numbers of steps, close together where errors may grow at once.
-        errors: for every split (forecasts, leads, R), NaN where the truth is not known.
-    """
-
-    leads: NDArray[np.intp]
-    errors: tuple[Array, ...]
 
 
 class Search:
@@ -90,9 +76,9 @@ class Search:
             self.learned += [
                 (each, share) for each in centres if each.plain for share in SHARES[1:]
             ]
-        self._anomalies: dict[tuple[int | None, CentreKind, float], Anomalies] = {}
+        self._anomalies: dict[tuple[int | None, CentreKind, float, int], Anomalies] = {}
         self._targets: dict[Anomalies, _Target] = {}
-        self._maps: dict[tuple[int | None, Candidate, bool], tuple[Array, Array]] = {}
+        self._maps: dict[tuple[int | None, Candidate, bool, int], tuple[Array, Array]] = {}
 
     def best(self, threads: int = 1) -> Candidate:
         """The candidate with the smallest error; splits and centres are shared among threads."""
@@ -119,28 +105,37 @@ class Search:
         least = (negligible - ROUND_OFF) * self.variance
         return self._mean(np.array(errors) + least, self.weights) + candidate.handicap
 
-    def rows(self, number: int | None, share: float) -> NDArray[np.bool_]:
-        """(rows,) what is learned from in a split, or of the whole record for None."""
+    def rows(self, number: int | None, share: float, without: int = 0) -> NDArray[np.bool_]:
+        """(rows,) what is learned from in a split, or of the whole record for None.
+
+        Args:
+            number: of the split.
+            share: of these rows, their end, that is.
+            without: how many rows from the very end are not.
+        """
         training = np.ones(len(self.record), dtype=bool)
         if number is not None:
             training = self.splits[number].training
         known = np.flatnonzero(training)
+        known = known[: len(known) - without]
         recent = np.zeros_like(training)
         recent[known[-max(round(share * len(known)), LEAST_ROWS) :]] = True
         return recent
 
-    def anomalies(self, number: int | None, centre: CentreKind, share: float) -> Anomalies:
-        """About a centre fitted to the rows that a split learns from; all of them for None."""
-        key = (number, centre, share)
+    def anomalies(
+        self, number: int | None, centre: CentreKind, share: float, without: int = 0
+    ) -> Anomalies:
+        """About a centre fitted to what is learned from, see `rows`."""
+        key = (number, centre, share, without)
         if key not in self._anomalies:
-            training, frequencies = self.rows(number, share), np.array(centre.frequencies)
+            training, frequencies = self.rows(number, share, without), np.array(centre.frequencies)
             if centre.found:
                 frequencies = strongest_frequencies(self.record, training, centre.found)
             self._anomalies[key] = Anomalies(self.record, training, centre, frequencies)
         return self._anomalies[key]
 
     def fitted(
-        self, number: int | None, candidate: Candidate, *, decay: bool = False
+        self, number: int | None, candidate: Candidate, *, decay: bool = False, without: int = 0
     ) -> tuple[Anomalies, Array, Array]:
         """What a split learns of a candidate: departures, M (rank, rank) and c of b ↦ b M + c.
 
@@ -148,9 +143,10 @@ class Search:
             number: of the split; None for all of the record.
             candidate: what is fitted.
             decay: whether its eigenvalues are made to decay.
+            without: see `rows`.
         """
-        anomalies = self.anomalies(number, candidate.centre, candidate.share)
-        key = (number, candidate, decay)
+        anomalies = self.anomalies(number, candidate.centre, candidate.share, without)
+        key = (number, candidate, decay, without)
         if key not in self._maps:
             rank = anomalies.rank(candidate.size)
             matrices, constants = anomalies.maps(rank, candidate.drift, [candidate.shrinkage])
@@ -163,48 +159,6 @@ class Search:
         _, matrix, _ = self.fitted(None, candidate)
         horizon = int(self.splits[-1].leads[-1])
         return float(np.abs(np.linalg.eigvals(matrix)).max()) > MOST_GROWTH ** (1 / horizon)
-
-    def left_out(self, candidate: Candidate, *, decay: bool) -> LeftOutForecasts:
-        """What the candidate gets wrong at `LeftOutForecasts.leads`; `decay` as for `score`."""
-        if not self.splits:
-            return self._standing_still()
-        leads = _spread(min(int(split.leads[-1]) for split in self.splits))
-        remaining, found = self.record.remaining(), []
-        for number, split in enumerate(self.splits):
-            anomalies, matrix, constant = self.fitted(number, candidate, decay=decay)
-            rank = len(constant)
-            rows = np.minimum(split.origins[:, None] + leads, len(self.record) - 1)
-            state = np.c_[anomalies.states[split.origins, :rank], np.ones(len(split.origins))]
-            errors = -anomalies.departures[rows]
-            for place, steps in enumerate(np.diff(leads, prepend=0)):
-                state = state @ _augmented(matrix[None], constant[None], int(steps))[0]
-                errors[:, place] += state[:, :rank] @ anomalies.directions[:, :rank].T
-            errors[remaining[split.origins][:, None] < leads] = np.nan
-            found.append(errors)
-        somewhere = [np.isfinite(errors).any((0, 2)) for errors in found]
-        count = max(int(np.all(somewhere, axis=0).sum()), 1)  # leads that every split knows
-        return LeftOutForecasts(leads[:count], tuple(each[:, :count] for each in found))
-
-    def _standing_still(self) -> LeftOutForecasts:
-        """How far states move in so many steps, for records too short for anything else."""
-        states, longest = self.record.states, int(self.record.remaining().max())
-        leads = np.arange(1, max(longest, 1) + 1)
-        errors = np.full((len(states), len(leads), states.shape[1]), np.nan)
-        for origin, remaining in enumerate(self.record.remaining()):
-            ahead = states[origin + 1 : origin + 1 + remaining]
-            errors[origin, :remaining] = states[origin] - ahead
-        return LeftOutForecasts(leads, (errors,))
-
-    def missed_more(self, candidate: Candidate, count: int) -> float:
-        """Mean square outside `count` directions: of left-out rows beyond that of training rows."""
-        more = []
-        for number, split in enumerate(self.splits):
-            anomalies = self.fitted(number, candidate)[0]
-            basis = anomalies.directions[:, :count]
-            missed = anomalies.departures - anomalies.departures @ basis @ basis.T
-            squared, known = np.square(missed).sum(1), self.rows(number, candidate.share)
-            more.append(squared[~split.training].mean() - squared[known].mean())
-        return max(float(np.mean(more)), 0.0) if more else 0.0
 
     def _scores(self, threads: int) -> dict[Candidate, float]:
         """Of every candidate that all splits are long enough for."""
@@ -267,7 +221,7 @@ class Search:
         target, (count, rank) = self._target(number, anomalies), constants.shape
         leads = self.splits[number].leads
         with np.errstate(over="ignore", invalid="ignore"):
-            power = _augmented(matrices, constants, int(leads[0]))
+            power = powered(matrices, constants, int(leads[0]))
             start = np.c_[target.start[:, :rank], np.ones(len(target.start))]
             state = np.broadcast_to(start, (count, *start.shape))
             total = np.zeros(count)
@@ -316,12 +270,7 @@ class _Target:
         return cls(anomalies.states[split.origins], truth, known, np.maximum(whole - inside, 0.0))
 
 
-def _spread(horizon: int) -> NDArray[np.intp]:
-    """Leads that are as many times as far as the one before, as nearly as whole steps are."""
-    return np.unique(np.geomspace(1, horizon, NUM_LEADS).round().astype(np.intp))
-
-
-def _augmented(matrices: Array, constants: Array, power: int) -> Array:
+def powered(matrices: Array, constants: Array, power: int) -> Array:
     """(maps, r + 1, r + 1) acting on rows (b, 1), over `power` steps."""
     count, rank = constants.shape
     found = np.zeros((count, rank + 1, rank + 1))

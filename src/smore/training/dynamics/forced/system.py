@@ -71,6 +71,11 @@ class System:
             self.step,
         )
 
+    def affine(self) -> tuple[Array, Array]:
+        """M (r, r) and a (r,) of z ↦ M z + a over a step, where the centre rests."""
+        rest = self.centre.weights[0]
+        return self.matrix, rest + self.constant - self.matrix @ rest
+
     def assign(self, dynamics: ForcedLinear) -> float:
         """Give `dynamics` these numbers; the relative change that a real generator took."""
         augmented = np.eye(len(self.matrix) + 1)
