@@ -75,6 +75,14 @@ def test_a_curve_that_still_falls_has_not_converged():
     assert not has_converged([(i, 1 / (1 + i)) for i in range(10)])
 
 
+def test_forecasts_that_overflow_say_nothing_about_convergence():
+    nan = float("nan")
+    flat = [(0, nan), (1, 0.4)] + [(i, 0.33) for i in range(2, 9)] + [(9, nan)]
+    assert has_converged(flat)
+    assert not has_converged([(0, nan)] + [(i, 1 / (1 + i)) for i in range(1, 10)])
+    assert not has_converged([(i, nan) for i in range(10)])
+
+
 def test_the_command_writes_rows_and_figures(wave, monkeypatch, tmp_path):
     monkeypatch.setattr("smore_paper.cli._working.load_benchmark", lambda name: wave)
     monkeypatch.setattr(measure, "EPOCHS", 3)

@@ -10,6 +10,7 @@ to select and train on the same windows.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -167,10 +168,15 @@ def _smore(run: Run, rates: Rates | None, data: ReducedData, checkpoints: Path) 
 
 
 def has_converged(history: Sequence[tuple[int, float]]) -> bool:
-    """Whether the last fifth of a curve brought little."""
+    """Whether the last fifth of a curve brought little; forecasts that overflow are no news."""
     errors = [error for _, error in history]
-    before = min(errors[: -max(1, len(errors) // 5)], default=float("inf"))
-    return min(errors) > (1 - LATE_GAIN) * before
+    before, best = _lowest(errors[: -max(1, len(errors) // 5)]), _lowest(errors)
+    return best is not None and before is not None and best > (1 - LATE_GAIN) * before
+
+
+def _lowest(errors: Sequence[float]) -> float | None:
+    """Of those that are finite."""
+    return min(filter(math.isfinite, errors), default=None)
 
 
 def _classical(run: Run, data: ReducedData) -> _Trained:
@@ -212,7 +218,7 @@ def _figures(trained: _Trained, data: ReducedData) -> ReducedFigures:
     windows = ("in_horizon_mse", "extrapolation_mse", "full_mse")
     return ReducedFigures(
         **{name: getattr(trained.evaluation, name) for name in windows},
-        validation_mse=min(errors, default=None),
+        validation_mse=_lowest(errors),
         converged="" if converged is None else "yes" if converged else "no",
         decoder_rate=None if trained.rates is None else trained.rates.decoder_rate,
         dynamics_rate=None if trained.rates is None else trained.rates.dynamics_rate,
