@@ -7,7 +7,7 @@ take hours; refitting the best linear basis and the one-step map takes seconds a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from smore.decoder import Decoder
 from smore.dynamics import LatentDynamics, LinearDynamics, StepError, step_map
 from smore.settings import Settings
 from smore.training.dynamics.linear import Ridge, Transitions, assign_folds
+from smore.training.leaving_out._growing import matched
 from smore.training.leaving_out._shrinking import shrunk_covariance
 from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.problem import TrainingProblem
@@ -33,12 +34,15 @@ class LeftOutErrors:
         excess: (channels,) mean square of what the decoder misses of a snapshot that was left out,
             beyond what it misses of one that was not.
         origins: (errors,) numbers of the trajectories that they were made on.
+        grown: mean squares (leads,) of errors of whole forecasts, and the map (r, r) of linear
+            dynamics that they are moved on by; None where these were not looked at.
     """
 
     steps: Tensor
     pairs: tuple[Tensor, Tensor] | None
     excess: Tensor
     origins: Tensor
+    grown: tuple[Tensor, Tensor] | None = None
 
     def step_error(self, step: float) -> StepError:
         """Covariance of the errors, and how they go on."""
@@ -49,7 +53,11 @@ class LeftOutErrors:
         moved, made = self.pairs
         squared = float(moved.square().sum())
         correlation = float((moved * made).sum()) / squared if squared > 0 else 0.0
-        return StepError(factor, min(max(correlation, 0.0), 1.0), step)
+        error = StepError(factor, min(max(correlation, 0.0), 1.0), step)
+        if self.grown is None:
+            return error
+        seen, matrix = self.grown
+        return matched(error, matrix, seen)
 
 
 def collect(
@@ -93,7 +101,12 @@ def left_out_errors(
         excess = bases.excess(folds)
     trajectories = problem.timeline.gather(latents.flatten(1))
     if isinstance(dynamics, LinearDynamics) and problem.timeline.uniform and several:
-        return _linear_errors(problem, decoder, trajectories, folds, bases, ridge, excess)
+        errors = _linear_errors(problem, decoder, trajectories, folds, bases, ridge)
+        valid = problem.timeline.valid[:, 1:]
+        found = collect(*errors[:2], valid, excess, problem.groups)
+        grown = _mean_squares(errors[2], valid)
+        map_ = torch.linalg.matrix_exp(problem.timeline.steps[0, 0] * dynamics.linear.detach())
+        return replace(found, grown=(grown, map_.to("cpu", torch.float64)))
     chosen = left_out if bool(left_out.any()) else torch.ones_like(left_out)
     return model_errors(
         dynamics,
@@ -112,15 +125,18 @@ def _linear_errors(
     folds: Tensor,
     bases: LeftOutBases | None,
     ridge: Ridge,
-    excess: Tensor,
-) -> LeftOutErrors:
+) -> tuple[Tensor, Tensor, Tensor]:
     """One-step maps, each fitted without one fold and tried on it.
 
     The model itself is fitted to one fold more; errors of regression fall like one over the number
     of trajectories.
+
+    Returns:
+        Errors of single steps, these moved on by a step, and errors of whole forecasts from the
+        first snapshots (sequences, steps, r).
     """
-    steps = torch.zeros_like(trajectories[:, 1:])
-    moved = torch.zeros_like(steps)
+    single = torch.zeros_like(trajectories[:, 1:])
+    moved, whole = torch.zeros_like(single), torch.zeros_like(single)
     num_folds = int(folds.max()) + 1
     modes_seen = None if bases is None else bases.modes_seen(decoder)
     known_more = (1 - 1 / num_folds) ** 0.5
@@ -128,16 +144,27 @@ def _linear_errors(
         chosen = folds == fold
         known = trajectories if bases is None else bases.latents(chosen)
         matrix = Transitions(known, problem.timeline, folds).fit(ridge, without=fold)
-        made = known_more * (known[chosen, 1:] - known[chosen, :-1] @ matrix.T)
-        carried = made @ matrix.T
+        truth, state, reached = known[chosen], known[chosen, 0], []
+        for _ in range(truth.shape[1] - 1):
+            state = state @ matrix.T
+            reached.append(state)
+        made = known_more * (truth[:, 1:] - truth[:, :-1] @ matrix.T)
+        errors = made, made @ matrix.T, known_more * (truth[:, 1:] - torch.stack(reached, dim=1))
         if bases is not None and modes_seen is not None:
             change = bases.change_of_basis(chosen, modes_seen)
             codes = decoder.num_codes(problem.num_channels)
-            made, carried = (
-                (each.unflatten(-1, (codes, -1)) @ change.T).flatten(-2) for each in (made, carried)
+            errors = tuple(
+                (each.unflatten(-1, (codes, -1)) @ change.T).flatten(-2) for each in errors
             )
-        steps[chosen], moved[chosen] = made, carried
-    return collect(steps, moved, problem.timeline.valid[:, 1:], excess, problem.groups)
+        single[chosen], moved[chosen], whole[chosen] = errors
+    return single, moved, whole
+
+
+def _mean_squares(errors: Tensor, valid: Tensor) -> Tensor:
+    """(leads,) of errors (sequences, leads, r), as far as every lead is `valid` somewhere."""
+    count = valid.sum(0)
+    squares = (errors.square().sum(2) * valid).sum(0)
+    return (squares / count.clamp(min=1))[count > 0]
 
 
 @torch.no_grad()
