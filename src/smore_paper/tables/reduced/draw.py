@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -17,6 +18,9 @@ from smore_paper.tables.ledger import Row, read_rows
 from smore_paper.tables.reduced.measure import NAME
 from smore_paper.tables.rollout.draw import LINES
 from smore_paper.tables.rollout.measure import LABELS, VARIANTS, label
+
+# Errors this many times above the worst model's best are off the panel: some forecasts overflow.
+WORST = 100.0
 
 
 def draw_reduced(results: Path) -> list[Path]:
@@ -65,6 +69,8 @@ def curves_figure(rows: Sequence[Row]) -> Figure:
             if row["dataset"] == dataset and row["curve"]:
                 _draw_curve(axes, row)
         axes.set_yscale("log")
+        lowest = [np.nanmin(np.asarray(line.get_ydata(), float)) for line in axes.get_lines()]
+        axes.set_ylim(top=min(axes.get_ylim()[1], WORST * max(lowest)))
         axes.set_title(dataset, fontsize=10)
         axes.set_xlabel("share of the training")
     panels[0].set_ylabel("validation error, full window")

@@ -136,7 +136,9 @@ def reduced_section(rows: Sequence[Row], results: Path, folder: str) -> list[str
 
 def _line(rows: Sequence[Row], model: str, recipe: str) -> list[str]:
     found = entry(rows, model=model, recipe=recipe)
-    windows = [found.told(name) for name in (*WINDOWS, "full_mse", "validation_mse")]
+    windows = [found.told(name) for name in (*WINDOWS, "full_mse")]
+    selects = found.mean("validation_mse") is not None
+    windows.append(found.told("validation_mse") if selects else "-")
     if not found.done:
         return [label(model, recipe), str(len(found.rows)), *windows, *["-"] * 5]
     said = [row["converged"] for row in found.done if row["converged"]]
