@@ -32,6 +32,17 @@ def test_a_step_that_is_a_long_pass_is_told(capsys):
 
 
 @pytest.mark.usefixtures("clock")
+def test_how_long_it_takes_is_told_once_something_is_done(capsys):
+    with ProgressLine("training", 1000) as line:
+        for _ in range(40):
+            line.update(0, "choosing")
+        assert "eta" not in capsys.readouterr().err
+        for _ in range(40):
+            line.update(10, "loss 2")
+    assert "eta" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("clock")
 def test_a_long_pass_on_its_own_gets_a_line(capsys):
     pass_over(20)
     assert not capsys.readouterr().err

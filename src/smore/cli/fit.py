@@ -24,6 +24,8 @@ from smore.training import EVERY_SECONDS, discard_checkpoints, require_same_sett
 
 # Squared errors per variance below which it is no matter how much better a basis could be.
 AS_GOOD_AS_EXACT = 1e-10
+# ... or is so small that it matters little how much smaller it might be.
+SMALL = 1e-8
 
 
 @with_fields_of(Settings)
@@ -201,7 +203,7 @@ def _decoder_report(findings: dict[str, float]) -> str:
     report = f"decoder error {findings['decoder_error']:.3g} on the training data"
     if findings["decoder_error"] < AS_GOOD_AS_EXACT:
         return f"{report}: as good as exact"
-    if "pod_limit" in findings and findings["pod_limit"] > 0:
+    if findings["decoder_error"] > SMALL and findings.get("pod_limit", 0.0) > 0:
         ratio = findings["decoder_error"] / findings["pod_limit"]
         report += f", {ratio:.3g}x of the best possible linear basis ({findings['pod_limit']:.3g})"
     return report

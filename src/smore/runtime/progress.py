@@ -160,8 +160,9 @@ class ProgressLine:
         if not self.shown or (now - self._spoken <= every and done != self.total):
             return
         self._spoken = now
-        eta = self.seconds * (self.total - done) / max(done, 1)
-        told = f"{done}/{self.total}  {self.seconds:.0f} s, eta {eta:.0f} s  {status}"
+        # While nothing is counted yet nobody knows how long it takes.
+        eta = f", eta {self.seconds * (self.total - done) / done:.0f} s" if done else ""
+        told = f"{done}/{self.total}  {self.seconds:.0f} s{eta}  {status}"
         if self._rewrite is None:
             self.console.print(f"{self.title} {told}", soft_wrap=True)
         else:

@@ -48,6 +48,7 @@ class Prepared:
         moments: of the channels.
         problem: the same as blocks.
         settings: without any None left that the data can decide.
+        asked: as the user gave them.
         forecast_error: selects the checkpoint; None when nothing could be held out.
         selection: what selects the checkpoint, in words.
         pace: from the data's times to model time.
@@ -64,6 +65,7 @@ class Prepared:
     coordinate_map: BoxMap | SphereMap
     problem: TrainingProblem
     settings: Settings
+    asked: Settings
     forecast_error: ForecastError | None
     selection: str
     pace: Pace
@@ -133,8 +135,7 @@ def prepare(
         require_snapshots(select_on, 2)
     carried = on_one_mesh(trajectories) if team.size == 1 and _may_carry(settings) else None
     given, trajectories = (None, trajectories) if carried is None else (trajectories, carried)
-    asked = settings.dynamics
-    settings = settings.replace(dynamics=_dynamics(trajectories, settings))
+    asked, settings = settings, settings.replace(dynamics=_dynamics(trajectories, settings))
     mesh, num_points = _shared_mesh(trajectories), _most_points(trajectories)
     coordinate_map = fit_coordinate_map(trajectories)
     trajectories = shared_out(_windows(trajectories, settings), team)
@@ -151,7 +152,9 @@ def prepare(
     problem = TrainingProblem.of(
         trajectories, normalization, coordinate_map, pace, device=device, team=team
     )
-    open_kind = asked == "auto" and settings.dynamics == "linear" and settings.periods is None
+    open_kind = (
+        asked.dynamics == "auto" and settings.dynamics == "linear" and settings.periods is None
+    )
     if open_kind and team.size == 1 and asks_for_quadratic(problem, trajectories.groups):
         chosen = settings.replace(dynamics="lrlq")
         return prepare(given or trajectories, None, chosen, device)
@@ -178,6 +181,7 @@ def prepare(
         coordinate_map,
         problem,
         settings,
+        asked,
         forecast_error,
         selection,
         pace,

@@ -96,3 +96,14 @@ def test_constant_columns_have_one_direction_at_most():
     small = compress(block, DIM)
     assert len(small.energies) <= 1
     assert small.pod_limit(0) == pytest.approx(0.0, abs=1e-28)
+
+
+def test_some_points_are_a_sample_of_all():
+    compressed = compress(block_of(600, 40, 12), DIM)
+    some = compressed.sampled(200)
+    assert some.block.num_points == some.total_points == 200
+    assert some.rest == pytest.approx(compressed.rest)
+    places = {tuple(each): row for row, each in enumerate(compressed.block.coords.tolist())}
+    rows = [places[tuple(each)] for each in some.block.coords.tolist()]
+    torch.testing.assert_close(some.block.values, compressed.block.values[rows], rtol=0, atol=0)
+    assert compressed.sampled(600) is compressed

@@ -92,6 +92,23 @@ class Compressed:
         values = torch.cat([factor.to(self.block.values), self.block.values[:, -1:]], dim=1)
         return replace(self.block, values=values)
 
+    def sampled(self, count: int) -> Compressed:
+        """The same at some of its points, in memory; itself where it has no more than these.
+
+        Columns and their energies are those of all points.
+        """
+        if self.block.team.size > 1 or self.block.num_points <= count:
+            return self
+        generator = torch.Generator().manual_seed(0)
+        rows = torch.randperm(self.block.num_points, generator=generator)[:count]
+        share = count / self.block.num_points
+        return replace(
+            self,
+            block=self.block.at(rows.sort().values),
+            left_out=share * self.left_out,
+            total_points=round(share * self.total_points),
+        )
+
     def ending(self, count: int) -> Compressed:
         """The same directions for the last `count` columns alone, about the mean of these."""
         coordinates = self.coordinates[-count:]

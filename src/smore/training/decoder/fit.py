@@ -17,7 +17,7 @@ import torch
 from smore.data import AnyBlock, Block
 from smore.decoder import Decoder, FilterNetwork
 from smore.errors import DivergenceError, SettingsError
-from smore.settings import Settings
+from smore.settings import PAPERS_SCALE, Settings
 from smore.surrogate import build_network
 from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.decoder._closed_form import solve_decoder
@@ -30,8 +30,13 @@ from smore.training.decoder.pieces import Piece
 from smore.training.held_out import held_out
 from smore.training.preparing import Prepared
 
-# A closed form this close to what any linear basis could do is as good as descent would make it.
-NEAR_LIMIT = 1.5
+# A closed form this close to what any linear basis could do is as good as descent would make it,
+# and so is one that leaves this share of the variance.
+NEAR_LIMIT, NEARLY_EXACT = 1.5, 1e-8
+# Points that a network is learned from: far more than its features, of however many there are.
+MOST_LEARNED = 2**17
+# How many times wider a network may become, where the user leaves that open, to come so close.
+WIDER = (1, 2, 4, 8)
 # Most steps of descent with FiLM matrices solved for at each, and how many times larger these are.
 ELIMINATED_STEPS = 200
 ELIMINATED_RATE = 4.0
@@ -109,16 +114,30 @@ class DecoderFit:
 
     def _learned(self) -> FilterNetwork:
         """A network, by descent where the closed form is not enough."""
-        network = self._pooled() if self.compressed is None else None
-        if network is not None:
-            return network
-        scale = self._scale()
-        assert scale is not None
-        network = self._network(scale)
-        left = self._solve(network)
-        if left is None or left > NEAR_LIMIT * self.findings.get("pod_limit", 0.0):
+        pooled = self._pooled() if self.compressed is None else None
+        if pooled is not None:
+            return pooled
+        if self.compressed is not None:
+            some = self.compressed.sampled(MOST_LEARNED)
+            self.pieces = [replace(self.pieces[0], block=some.block, compressed=some)]
+        enough = max(NEAR_LIMIT * self.findings.get("pod_limit", 0.0), NEARLY_EXACT)
+        for width in self._widths():
+            self.settings = self.settings.replace(hidden_dim=width)
+            network = self._network(self._scale() or PAPERS_SCALE)
+            left = self._solve(network)
+            if left is None or left <= enough:
+                break
+        if left is None or left > enough:
             self._descend(network)
         return network
+
+    def _widths(self) -> list[int]:
+        """What is tried: wider and wider ones, where a closed form can tell."""
+        width = self.settings.hidden_dim
+        assert width is not None
+        if self.prepared.asked.hidden_dim is not None or self.compressed is None:
+            return [width]
+        return [times * width for times in WIDER]
 
     def _pooled(self) -> FilterNetwork | None:
         """A network for snapshots with points of their own, if these can be regressed on features.
@@ -169,7 +188,7 @@ class DecoderFit:
 
     def _scale(self, most: float = math.inf) -> float | None:
         """The frequency scale that left-out points like best; see `best_frequency_scale`."""
-        scale = self.settings.frequency_scale
+        scale = self.prepared.asked.frequency_scale
         if scale is None:
             scale = best_frequency_scale(self._network, self.compressed, most=most)
             self.settings = self.settings.replace(frequency_scale=scale)
