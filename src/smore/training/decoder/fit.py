@@ -35,8 +35,9 @@ from smore.training.preparing import Prepared
 NEAR_LIMIT, NEARLY_EXACT = 1.5, 1e-8
 # Points that a network is learned from: far more than its features, of however many there are.
 MOST_LEARNED = 2**17
-# How many times wider a network may become, where the user leaves that open, to come so close.
-WIDER = (1, 2, 4, 8)
+# How many times wider a network may become, where the user leaves that open, to come so close, and
+# up to which width: the Gram matrix of its features has to be small beside the data.
+WIDER, WIDEST = (1, 2, 4, 8), 512
 # Most steps of descent with FiLM matrices solved for at each, and how many times larger these are.
 ELIMINATED_STEPS = 200
 ELIMINATED_RATE = 4.0
@@ -137,7 +138,7 @@ class DecoderFit:
         assert width is not None
         if self.prepared.asked.hidden_dim is not None or self.compressed is None:
             return [width]
-        return [times * width for times in WIDER]
+        return [times * width for times in WIDER if times == 1 or times * width <= WIDEST]
 
     def _pooled(self) -> FilterNetwork | None:
         """A network for snapshots with points of their own, if these can be regressed on features.

@@ -26,7 +26,7 @@ WITHOUT = (0.03, 0.045, 0.06, 0.08)
 # share of that may be left about what distances say.
 VARIED, LEFT = 2.0, 0.25
 # Where errors are this share of the variance, rounding is part of them.
-EXACT = 1e-10
+ROUNDED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def ratios(
         return None
     levels = np.median([np.log(each.mean(0)) for each in squares], axis=0)
     spread = np.mean([np.square(np.log(each) - levels).mean() for each in squares])
-    if squares[-1].mean() < EXACT * search.variance or spread < VARIED:
+    if squares[-1].mean() < ROUNDED * search.variance or spread < VARIED:
         return None
     departures = tuple(
         _departures(search, number, candidate, left_out, decay) for number in range(len(squares))
