@@ -28,7 +28,7 @@ from smore_paper.cli.bench_comparators import comparators
 from smore_paper.cli.bench_explore import explore
 from smore_paper.cli.bench_meshes import large_mesh, other_mesh
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
-from smore_paper.cli.bench_scale import memory, reading, scaling
+from smore_paper.cli.bench_scale import large_grid, memory, reading, scaling
 from smore_paper.cli.generate import load_benchmark
 from smore_paper.datasets import BENCHMARKS
 from smore_paper.presets import from_preset, preset
@@ -42,6 +42,7 @@ app.command("explore")(explore)
 app.command("memory")(memory)
 app.command("reading")(reading)
 app.command("scaling")(scaling)
+app.command("large-grid")(large_grid)
 app.command("other-mesh")(other_mesh)
 app.command("large-mesh")(large_mesh)
 

@@ -1,4 +1,4 @@
-"""`smore bench memory|scaling|reading`: what a resolution costs in memory and time."""
+"""`smore bench memory|scaling|reading|large-grid`: what a resolution costs in memory and time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from smore.cli.output import Json, console
 from smore.errors import SettingsError
+from smore_paper.benches.large_grid import bench_large_grid
 from smore_paper.benches.memory import bench_memory
 from smore_paper.benches.reading import bench_reading
 from smore_paper.benches.scaling import DEFAULT_MEMORY as SCALING_MEMORY
@@ -18,8 +19,11 @@ from smore_paper.benches.team import TeamBench, bench_team
 from smore_paper.cli.bench_results import PresetName, Results, kept, tell, tell_all
 from smore_paper.cli.capacity import Scratch
 from smore_paper.cli.generate import load_benchmark
+from smore_paper.measuring.generated import Generated
 from smore_paper.presets import preset
 from smore_paper.results import append_row
+
+LARGE_GRID_SNAPSHOTS = 20
 
 
 def memory(
@@ -116,6 +120,36 @@ def scaling(
         f"time grows like points^{found.time_exponent:.2f}, memory by a factor of "
         f"{found.memory_ratio:.2f} in all; {shared.processes[-1]} processes are "
         f"{shared.speedup:.2f} times as fast as one ({shared.points:,} points, one thread each)",
+    )
+
+
+def large_grid(
+    grid: Annotated[int, typer.Option(min=8, help="Points a side.")] = 4096,
+    sequences: Annotated[int, typer.Option(min=1, help="Of twenty snapshots each.")] = 4,
+    memory: Annotated[str, typer.Option(help="What the fit may hold beside libraries.")] = "500MB",
+    scratch: Scratch = None,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """A whole fit of a grid streamed from disk: time, passes over the data, resident memory."""
+    data = Generated(grid, sequences, LARGE_GRID_SNAPSHOTS)
+    (result,) = kept([bench_large_grid(data, memory, scratch)], results)
+    tell(
+        asdict(result),
+        as_json,
+        f"{grid} x {grid} points, {sequences} x {LARGE_GRID_SNAPSHOTS} snapshots, "
+        f"{result.megabytes / 1e3:.1f} GB, default settings",
+        ["decoder", "seconds", "passes", "MB in all", "decoder's error", "least possible"],
+        [
+            [
+                result.decoder,
+                result.seconds,
+                result.passes,
+                result.peak_megabytes,
+                result.decoder_error,
+                result.pod_limit,
+            ]
+        ],
     )
 
 
