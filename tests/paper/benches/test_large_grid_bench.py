@@ -13,6 +13,6 @@ def test_a_fit_reads_all_of_its_file_and_leaves_nothing_behind(tmp_path, memory,
     assert not list(tmp_path.iterdir())
     assert found.passes > (2.0 if streamed else 1.0)
     assert found.megabytes == pytest.approx(4 * 40 * 384**2 / 1e6)
-    assert 0 < found.pod_limit <= found.decoder_error < 1e-3
+    assert 0 <= found.pod_limit <= found.decoder_error < 1e-12  # of 37 modes of 40 snapshots
     assert 0 < found.latent_dim < 40
     assert found.peak_megabytes * 1e6 > 100e6  # libraries alone
