@@ -6,7 +6,7 @@ from smore_paper.benches.large_grid import bench_large_grid
 from smore_paper.measuring.generated import Generated
 
 
-@pytest.mark.parametrize("memory, streamed", [("1GB", False), ("20MB", True)])
+@pytest.mark.parametrize(("memory", "streamed"), [("1GB", False), ("20MB", True)])
 def test_a_fit_reads_all_of_its_file_and_leaves_nothing_behind(tmp_path, memory, streamed):
     data = Generated(grid=384, sequences=2, snapshots=20)
     found = bench_large_grid(data, memory, tmp_path)
