@@ -12,7 +12,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Pace, Trajectories
 from smore.settings import PAPERS_SCALE, Settings
-from smore.training._memory import HIDDEN_RANGE, LATENT_RANGE, choose_chunk_size
+from smore.training._memory import HIDDEN_RANGE, LATENT_RANGE, chunk_size_for
 from smore.training.decoder.pieces import LEAST_POINTS
 from smore.training.dynamics.quadratic import MOST_FEATURES, num_features
 
@@ -76,13 +76,7 @@ def resolve(settings: Settings, blocks: list[AnyBlock], num_channels: int) -> Se
     if settings.dynamics == "mlp" and settings.dynamics_hidden_dim is None:
         chosen["dynamics_hidden_dim"] = int(np.clip(2 * dim, *HIDDEN_RANGE))
     settings = settings.replace(**chosen)
-    return settings.replace(chunk_size=_chunk_size(settings, blocks))
-
-
-def _chunk_size(settings: Settings, blocks: list[AnyBlock]) -> int | None:
-    """The smallest that any of the blocks needs."""
-    sizes = [choose_chunk_size(settings, block.num_points, block.num_columns) for block in blocks]
-    return min((size for size in sizes if size is not None), default=None)
+    return settings.replace(chunk_size=chunk_size_for(settings, blocks))
 
 
 def choose_latent_dim(blocks: list[AnyBlock], seed: int) -> int:

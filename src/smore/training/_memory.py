@@ -9,11 +9,13 @@ from __future__ import annotations
 import psutil
 from pydantic import ByteSize
 
+from smore.data import AnyBlock
 from smore.errors import DataError, how_to_set
 from smore.settings import Settings
 
-# What chunks may take where the user sets no bound: enough for the benchmarks in one piece.
-DEFAULT_WORKING = 4 * 2**30
+# What chunks may take where the user sets no bound: enough for the benchmarks in one piece, and
+# little beside the data that need more.
+DEFAULT_WORKING = 2**30
 # Chunks are a part of what a process holds beside libraries: optimisers, latents, a piece that is
 # being read ahead.
 WORKING_SHARE = 0.5
@@ -53,6 +55,12 @@ def choose_chunk_size(settings: Settings, num_points: int, num_columns: int) -> 
         allowed = int(WORKING_SHARE * settings.memory)
     size = allowed // bytes_per_point(settings, num_columns)
     return None if size >= num_points else max(size, LEAST_CHUNK)
+
+
+def chunk_size_for(settings: Settings, blocks: list[AnyBlock]) -> int | None:
+    """The smallest that any of the blocks needs."""
+    sizes = [choose_chunk_size(settings, block.num_points, block.num_columns) for block in blocks]
+    return min((size for size in sizes if size is not None), default=None)
 
 
 def require_memory(settings: Settings, num_points: int, num_columns: int) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from smore import SMORE, Trajectories
+from smore.training._memory import bytes_per_point
 from smore.training.decoder import fit
 
 POINTS, LENGTH, WAVES = 900, 40, 12
@@ -35,6 +36,14 @@ def test_width_is_chosen_where_the_user_leaves_it_open(record, monkeypatch):
     narrow, others = fitted(record)
     assert wide > narrow
     assert others["decoder_error"] > 10 * findings["decoder_error"]
+
+
+def test_fewer_points_of_a_wider_network_are_decoded_at_once(record):
+    model = SMORE(decoder="network", memory="10MB").fit(record, progress=False)
+    settings = model.surrogate_.description.settings
+    taken = settings.chunk_size * bytes_per_point(settings, LENGTH)
+    assert settings.hidden_dim > 64
+    assert 0.45 * settings.memory < taken <= 0.5 * settings.memory
 
 
 def test_a_width_that_is_told_is_kept(record):

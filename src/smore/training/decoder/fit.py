@@ -19,6 +19,7 @@ from smore.decoder import Decoder, FilterNetwork
 from smore.errors import DivergenceError, SettingsError
 from smore.settings import PAPERS_SCALE, Settings
 from smore.surrogate import build_network
+from smore.training._memory import chunk_size_for
 from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.decoder._closed_form import solve_decoder
 from smore.training.decoder._left_out_points import best_frequency_scale, network_is_better
@@ -123,7 +124,7 @@ class DecoderFit:
             self.pieces = [replace(self.pieces[0], block=some.block, compressed=some)]
         enough = max(NEAR_LIMIT * self.findings.get("pod_limit", 0.0), NEARLY_EXACT)
         for width in self._widths():
-            self.settings = self.settings.replace(hidden_dim=width)
+            self.settings = self._as_wide_as(width)
             network = self._network(self._scale() or PAPERS_SCALE)
             left = self._solve(network)
             if left is None or left <= enough:
@@ -139,6 +140,12 @@ class DecoderFit:
         if self.prepared.asked.hidden_dim is not None or self.compressed is None:
             return [width]
         return [times * width for times in WIDER if times == 1 or times * width <= WIDEST]
+
+    def _as_wide_as(self, width: int) -> Settings:
+        """The settings with another width; fewer points of a wider network fit into memory."""
+        asked, blocks = self.prepared.asked, self.prepared.problem.blocks
+        settings = self.settings.replace(hidden_dim=width, chunk_size=asked.chunk_size)
+        return settings.replace(chunk_size=chunk_size_for(settings, blocks))
 
     def _pooled(self) -> FilterNetwork | None:
         """A network for snapshots with points of their own, if these can be regressed on features.
