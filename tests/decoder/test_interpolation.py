@@ -114,6 +114,29 @@ def test_what_is_linear_between_scattered_points_stays_so():
     np.testing.assert_allclose(found, 2 * places[:, 0] - places[:, 1], atol=1e-9)
 
 
+def test_fields_go_on_outside_as_far_as_the_next_point_would_be():
+    """As the vertices of a mesh at its border are outside the middles of its cells."""
+    random = np.random.default_rng(9)
+    middles = (np.stack(np.meshgrid(np.arange(20), np.arange(20)), -1).reshape(-1, 2) + 0.5) / 40
+    middles += random.uniform(-0.1, 0.1, size=middles.shape) / 40
+    found = CurvedSimplices(middles, on_sphere=False)
+
+    def value(function, places):
+        index, weight = found.weights(places)
+        return (weight * function(middles)[index]).sum(1)
+
+    def curved(coords):
+        return np.sin(9 * coords[:, 0]) * np.cos(7 * coords[:, 1])
+
+    along = random.uniform(0.05, 0.45, size=50)
+    border, far = (np.column_stack([along, np.full(50, end)]) for end in (0.5, 2.0))
+    straight = [3.0, -1.0]
+    np.testing.assert_allclose(value(lambda x: x @ straight, border), border @ straight)
+    # The nearest point would be off by 0.06, the plane through it by a curvature.
+    np.testing.assert_allclose(value(curved, border), curved(border), atol=0.01)
+    assert np.abs(value(curved, far)).max() < 1.2
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 def test_what_is_quadratic_between_scattered_points_stays_so(dim):
     """Away from the border, where edges are as long as anywhere."""

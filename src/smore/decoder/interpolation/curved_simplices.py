@@ -11,10 +11,14 @@ so that quadratic fields are met exactly and neighbours agree on their common fa
 that of the cubic polynomial through a node's value that fits the nodes around it best. An edge much
 longer than the distances around a node says nothing about the field along it, as between the two
 sides of a hole: there c_uw lies on the straight line. No field exceeds its Bézier points.
+
+Outside the simplices a field goes on from the nearest node along its gradient, about as far as the
+next node would be.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -22,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
-from smore.decoder.interpolation.simplices import Simplices
+from smore.decoder.interpolation.simplices import SAME_PLACE, Simplices
 
 DEGREE = 3
 # Nodes that a gradient comes from, for every coefficient of its polynomial.
@@ -30,6 +34,8 @@ PER_TERM = 2.5
 # An edge this many times as long as the way to the neighbours next to a node is not trusted.
 LONG = 4.0
 NEIGHBOURS = 3  # for every dimension
+# How far fields go on along a gradient outside the simplices, in units of that way.
+BEYOND = 1.0
 # Nodes at this share of a stencil's radius still count as much as any nearer ones.
 NEAR = 0.1
 # Nodes whose gradients are solved for at once, and simplices whose Bézier points are.
@@ -37,7 +43,7 @@ AT_ONCE = 2**12
 
 
 class CurvedSimplices(Interpolation):
-    """Cubics on the simplices between scattered points; outside them the nearest point counts.
+    """Cubics on the simplices between scattered points, which go on a little way outside them.
 
     Args:
         nodes: (nodes, d) decoder coordinates.
@@ -54,19 +60,30 @@ class CurvedSimplices(Interpolation):
         self.dim = nodes.shape[1] - on_sphere
         terms = len(_powers(self.dim))
         self.size = min(1 + round(PER_TERM * terms), len(nodes))
+        # Outside the cones around a sphere is what is far away.
+        self.border = np.array([], dtype=np.int64) if on_sphere else self.simplices.border
 
     def coefficients(self, values: FloatArray) -> FloatArray:
         return values
 
     def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
         corners, share = self.simplices.weights(coords)
-        between = np.flatnonzero(np.count_nonzero(share, axis=1) > 1)
-        if not len(between):  # points of the mesh, or outside it
+        inside = np.count_nonzero(share, axis=1) > 1
+        outside = ~inside & (not self.on_sphere)
+        away = coords[outside] - self.nodes[corners[outside, 0]]
+        outside[outside] = np.linalg.norm(away, axis=1) > SAME_PLACE
+        between = np.flatnonzero(inside | outside)
+        if not len(between):  # points of the mesh
             return corners, share
         used, which = np.unique(corners[between], return_inverse=True)
         around, slopes, spacing = self._slopes(used)
         which = which.reshape(len(between), -1)
         direct, lever = self._parts(corners[between], share[between], spacing[which])
+        beyond = outside[between]
+        lever[beyond, 0] = _no_further(
+            coords[between[beyond]] - self.nodes[corners[between[beyond], 0]],
+            BEYOND * spacing[which[beyond, 0]],
+        )
         share[between] = direct
         indices, weights = [corners], [share]
         for own, arm in zip(which.T, lever.transpose(1, 0, 2), strict=True):
@@ -79,10 +96,11 @@ class CurvedSimplices(Interpolation):
         return np.hstack(indices), np.hstack(weights)
 
     def bounding(self, coefficients: FloatArray) -> Iterator[FloatArray]:
-        """All Bézier points."""
+        """All Bézier points, and corners around what fields go on to outside."""
         values = coefficients  # which are those at the nodes
         yield values
         around, slopes, spacing = self._slopes(np.arange(self.num_nodes))
+        yield from self._bounding_beyond(values, around, slopes, spacing)
         cells = self.simplices.cells
         for start in range(0, len(cells), AT_ONCE):
             some = cells[start : start + AT_ONCE]
@@ -95,6 +113,22 @@ class CurvedSimplices(Interpolation):
             for face in combinations(range(some.shape[1]), 3):
                 inner = sum(edges[u, w] for u in face for w in face if u != w)
                 yield np.asarray(inner) / 4 - values[some[:, face]].sum(axis=1) / 6
+
+    def _bounding_beyond(
+        self,
+        values: FloatArray,
+        around: NDArray[np.int64],
+        slopes: FloatArray,
+        spacing: FloatArray,
+    ) -> Iterator[FloatArray]:
+        """A ball of radius s lies between places s√d to both sides of its centre on each axis."""
+        reach = BEYOND * math.sqrt(self.dim) * spacing[self.border]
+        for axis in range(self.dim if len(self.border) else 0):
+            rise = np.einsum(
+                "bk,bkn->bn", slopes[self.border, :, axis], values[around[self.border]]
+            )
+            for sign in (1, -1):
+                yield values[self.border] + sign * reach[:, None] * rise
 
     def _edge(
         self,
@@ -185,6 +219,12 @@ class CurvedSimplices(Interpolation):
         east = np.cross(furthest, normal)
         east /= np.linalg.norm(east, axis=1, keepdims=True)
         return np.stack([east, np.cross(normal, east)], axis=2)
+
+
+def _no_further(ways: FloatArray, most: FloatArray) -> FloatArray:
+    """Ways (places, d), cut to lengths of at most `most` (places,)."""
+    length = np.maximum(np.linalg.norm(ways, axis=1), np.finfo(float).tiny)
+    return ways * np.minimum(1.0, most / length)[:, None]
 
 
 def _powers(dim: int) -> NDArray[np.intp]:

@@ -51,6 +51,22 @@ class Simplices(Interpolation):
         corners = self.triangulation.simplices.astype(np.int64)
         return np.where(corners == self.num_nodes, corners.min(axis=1, keepdims=True), corners)
 
+    @property
+    def border(self) -> NDArray[np.int64]:
+        """Nodes that may be the nearest ones of places outside all simplices.
+
+        The places nearest to a node are a polytope whose corners are the centres of the spheres
+        around its simplices: it ends inside the hull where all of these do.
+        """
+        simplices = self.triangulation.simplices
+        corners = self.triangulation.points[simplices]
+        edges = corners[:, 1:] - corners[:, :1]
+        few = self.thin.copy()
+        centres = np.linalg.solve(edges[~few], np.square(edges[~few]).sum(2, keepdims=True) / 2)
+        few[~few] = self.triangulation.find_simplex(centres[..., 0] + corners[~few, 0]) < 0
+        outermost = self.triangulation.convex_hull
+        return np.union1d(outermost, simplices[few]).astype(np.int64)
+
     def coefficients(self, values: FloatArray) -> FloatArray:
         return values
 
