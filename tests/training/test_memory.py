@@ -11,8 +11,8 @@ from smore.decoder.residual import backpropagate_residual
 from smore.errors import DataError
 from smore.settings import Settings
 from smore.surrogate.networks import build_network
-from smore.training import _memory as memory
-from smore.training._memory import bytes_per_point, choose_chunk_size, require_memory
+from smore.training import memory
+from smore.training.memory import bytes_per_point, choose_chunk_size, require_memory
 from smore_paper.measuring.fresh_process import alone, memory_rise
 from waves import NUM_MODES, trajectories
 

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Pace, Trajectories
 from smore.settings import PAPERS_SCALE, Settings
-from smore.training._memory import HIDDEN_RANGE, LATENT_RANGE, chunk_size_for
 from smore.training.decoder.pieces import LEAST_POINTS
 from smore.training.dynamics.quadratic import MOST_FEATURES, num_features
+from smore.training.memory import HIDDEN_RANGE, LATENT_RANGE, chunk_size_for
 
 # Share of the variance that the best linear basis of the chosen size leaves out.
 UNRESOLVED_VARIANCE = 1e-4

@@ -28,9 +28,9 @@ from smore.runtime import ALONE, Team
 from smore.settings import DynamicsKind, Settings
 from smore.training._carrying import on_one_mesh
 from smore.training._defaults import median_step, resolve
-from smore.training._memory import require_memory
 from smore.training._nonlinearity import asks_for_quadratic
 from smore.training.leaving_out.forecast_error import ForecastError
+from smore.training.memory import require_memory
 from smore.training.problem import TrainingProblem
 
 # A training mesh up to this size is stored with the model, as the default place of its forecasts.

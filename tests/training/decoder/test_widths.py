@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from smore import SMORE, Trajectories
-from smore.training._memory import bytes_per_point
 from smore.training.decoder import fit
+from smore.training.memory import bytes_per_point
 
 POINTS, LENGTH, WAVES = 900, 40, 12
 

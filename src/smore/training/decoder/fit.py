@@ -19,7 +19,6 @@ from smore.decoder import Decoder, FilterNetwork
 from smore.errors import DivergenceError, SettingsError
 from smore.settings import PAPERS_SCALE, Settings
 from smore.surrogate import build_network
-from smore.training._memory import chunk_size_for
 from smore.training.checkpoints.checkpoints import Checkpoints
 from smore.training.decoder._closed_form import solve_decoder
 from smore.training.decoder._left_out_points import best_frequency_scale, network_is_better
@@ -29,6 +28,7 @@ from smore.training.decoder._variable_projection import fit_decoder, projection_
 from smore.training.decoder.compression import Compressed
 from smore.training.decoder.pieces import Piece
 from smore.training.held_out import held_out
+from smore.training.memory import chunk_size_for
 from smore.training.preparing import Prepared
 
 # A closed form this close to what any linear basis could do is as good as descent would make it,
