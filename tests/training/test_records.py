@@ -177,3 +177,17 @@ def test_of_a_few_trajectories_all_of_each_is_learned_from():
     model = SMORE().fit(data, progress=False)
     assert model.surrogate_.description.training.findings["share"] == 1.0
     assert model.surrogate_.description.training.num_snapshots == 180
+
+
+@pytest.mark.parametrize(
+    ("times", "unit"),
+    [
+        (months(60), "1 month"),
+        (np.datetime64("2001-02-03", "s") + 6 * np.arange(60).astype("timedelta64[h]"), "6 hours"),
+        (0.25 * np.arange(60), "0.25"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_certificate_tells_time_as_the_data_do(times, unit):
+    model = SMORE().fit(record(oscillation(60) + noise(60, 9, 0.1), times), progress=False)
+    assert f"times are in units of {unit}\n" in model.certify().text()

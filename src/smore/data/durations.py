@@ -43,7 +43,7 @@ def told_steps(clock: Clock, pace: Pace, steps: NDArray[np.float64]) -> str | No
         return pace.words if pace.words[0].isdigit() else f"1 {pace.words}"
     low, high = (float(f"{value:.9g}") for value in (steps.min(), steps.max()))
     if clock.kind == "number":
-        units = f" {clock.units}" if clock.units else ""
+        units = f" {clock.units.split(' since ')[0]}" if clock.units else ""
         return f"{low:g}{units}" if low == high else f"{low:g} to {high:g}{units}"
     return told_duration(low) if low == high else f"{told_duration(low)} to {told_duration(high)}"
 

@@ -10,11 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smore.data import (
-    AnyBlock,
-    make_blocks,
-    seen_points,
-)
+from smore.data import AnyBlock, make_blocks, seen_points, told_steps
 from smore.decoder import Basis, Decoder, squared_errors
 from smore.dynamics import departures
 from smore.inference import (
@@ -221,13 +217,9 @@ def _residual_variance(
 def _stepping(prepared: Prepared) -> Stepping:
     """What forecasts of the trained model will iterate."""
     settings, clock, pace = prepared.settings, prepared.trajectories.clock, prepared.pace
-    units = f" {clock.units.split(' since ')[0]}" if clock.units else ""
-    return Stepping(
-        _step(prepared),
-        settings.stepping,
-        settings.num_substeps,
-        pace.words or f"{pace.scale:.6g}{units}",
-    )
+    unit = told_steps(clock, pace, np.array([pace.scale]))
+    assert unit is not None
+    return Stepping(_step(prepared), settings.stepping, settings.num_substeps, unit)
 
 
 def _step(prepared: Prepared) -> float:
