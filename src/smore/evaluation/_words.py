@@ -35,4 +35,5 @@ def steps_in_words(chosen: Sequence[int], known: Sequence[int]) -> str:
 
 def times_as_large(ratio: float) -> str:
     """A factor to three digits, more than a million as such."""
-    return f"{ratio:.3g}" if ratio < 1e6 else "more than a million"
+    rounded = float(f"{ratio:.3g}")
+    return f"{rounded:,g}" if rounded < 1e6 else "more than a million"

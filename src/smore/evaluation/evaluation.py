@@ -13,7 +13,7 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Timeline, Trajectories
 from smore.decoder import Decoder, squared_errors
-from smore.evaluation._words import steps_in_words
+from smore.evaluation._words import steps_in_words, times_as_large
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import score
 from smore.inference import least_squares, normal_equations
@@ -85,7 +85,10 @@ class Evaluation:
         if unbeaten:
             names = " or ".join(unbeaten)
             return f"The forecast does not beat {names}: do not use this model as it is."
-        ratios = [f"{ratio:.3g} times below {name}" for name, ratio in self.improvements.items()]
+        ratios = [
+            f"{times_as_large(ratio)} times below {name}"
+            for name, ratio in self.improvements.items()
+        ]
         worse, known = self._against_persistence
         caveat = f", but above persistence {steps_in_words(worse, known)}" if worse else ""
         return f"The forecast error is {' and '.join(ratios)}{caveat}."
