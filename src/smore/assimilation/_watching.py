@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.stats
 from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr
 
 from smore.assimilation.kalman import Array, Innovation
 from smore.assimilation.stream import Stream
@@ -82,8 +82,8 @@ class SensorRecord:
         if count < 2:
             return False
         clipped = np.clip(recent, -2 * GROSS, 2 * GROSS)
-        too_large = scipy.stats.chi2.sf(float(clipped @ clipped), count) < UNLIKELY
-        to_one_side = 2 * scipy.stats.norm.sf(abs(clipped.sum()) / count**0.5) < UNLIKELY
+        too_large = chdtrc(count, float(clipped @ clipped)) < UNLIKELY
+        to_one_side = 2 * ndtr(-abs(clipped.sum()) / count**0.5) < UNLIKELY
         return bool(too_large or to_one_side)
 
 

@@ -10,7 +10,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import SubFigure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from smore.data import Clock
 from smore.plotting.colours import extremes
@@ -21,7 +21,7 @@ from smore.plotting.story import Array, Course, Story, panel_snapshots
 HEIGHTS = (2.1, 2.2)  # of a row of curves and of a row of pictures, inches
 MODEL, TRUTH = "tab:blue", "black"
 BAND = 0.9
-DEVIATIONS = float(norm.ppf((1 + BAND) / 2))
+DEVIATIONS = float(ndtri((1 + BAND) / 2))
 DAY = 86_400.0  # seconds
 
 
