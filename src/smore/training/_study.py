@@ -24,7 +24,7 @@ from smore.training.decoder.pieces import LEAST_POINTS, Piece
 from smore.training.dynamics.forced.anomalies import Anomalies
 from smore.training.dynamics.forced.calibration import LeadErrors, lead_errors
 from smore.training.dynamics.forced.candidates import Candidate, centre_kinds
-from smore.training.dynamics.forced.disagreement import ratios
+from smore.training.dynamics.forced.disagreement import younger_selves
 from smore.training.dynamics.forced.left_out import left_out_forecasts, missed_more
 from smore.training.dynamics.forced.record import (
     Array,
@@ -34,7 +34,7 @@ from smore.training.dynamics.forced.record import (
 )
 from smore.training.dynamics.forced.search import Search
 from smore.training.dynamics.forced.simple_members import plain_dmd, share_of_simple
-from smore.training.dynamics.forced.system import System
+from smore.training.dynamics.forced.system import Coordinates, System
 from smore.training.preparing import Prepared
 
 # Values that are held in double precision where the data are; what a forecast needs may be there.
@@ -95,6 +95,23 @@ class Study:
         return self.system.seen(change, shift), self.errors.seen(change, shift)
 
 
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """A member of the family.
+
+    Args:
+        search: forecasts that chose it.
+        checks: forecasts for its error bars.
+        candidate: what was chosen.
+        decay: whether its eigenvalues were made to decay.
+    """
+
+    search: Search
+    checks: Search
+    candidate: Candidate
+    decay: bool
+
+
 @torch.no_grad()
 def study(prepared: Prepared, device: torch.device) -> Study:
     """Choose centre, size and dynamics of a record on one mesh."""
@@ -105,87 +122,96 @@ def study(prepared: Prepared, device: torch.device) -> Study:
 
 def _studied(prepared: Prepared, compressed: Compressed, threads: int) -> Study:
     settings, problem = prepared.settings, prepared.problem
-    coordinates = compressed.coordinates.numpy()
-    groups = np.array(prepared.trajectories.groups)
-    step = float(problem.timeline.steps[problem.timeline.valid[:, 1:]].median())
-    record = Record.of(coordinates, problem.timeline, groups, step)
+    record = _record(prepared, compressed)
     centres = centre_kinds(record, prepared.pace, prepared.trajectories.clock, settings.periods)
     search = Search(record, choosing_splits(record), centres, settings.latent_dim)
     candidate = search.best(threads)
     dmd = _plain_dmd(search, compressed, prepared)
-    anomalies, _, constant = search.fitted(None, candidate)
-    rank = len(constant)
     recent, origin = None, compressed.mean
     if candidate.share < 1:
         recent = _num_recent(problem.timeline, record.times[search.rows(None, candidate.share)])
         compressed = compressed.ending(recent)
-    subspace = _subspace(anomalies, rank, settings.latent_dim, compressed)
-    subspace = _principal(subspace, compressed.coordinates.numpy())
     cost = _cost_of_decay(search, candidate)
     decay = settings.stabilise == "always" or (settings.stabilise == "auto" and cost <= STABLE_COST)
-    matrix = search.fitted(None, candidate, decay=decay)[1]
-    moved = (compressed.mean - origin).numpy()
-    system = System.within(subspace, moved, anomalies, matrix, constant, step)
+    anomalies, matrix, constant = search.fitted(None, candidate, decay=decay)
+    subspace = _subspace(anomalies, len(constant), settings.latent_dim, compressed)
+    subspace = _principal(subspace, compressed.coordinates.numpy())
+    within = Coordinates(subspace, (compressed.mean - origin).numpy())
     checks = search  # of many trajectories the same ones are left out for error bars
     if not search.many:
         checks = Search(record, checking_splits(record), centres, settings.latent_dim)
-    forecasts, later = (
-        left_out_forecasts(each, candidate, decay=decay) for each in (checks, search)
+    chosen = _Chosen(search, checks, candidate, decay)
+    errors = _lead_errors(chosen, within, compressed, problem.num_channels)
+    small = compressed.within(torch.as_tensor(subspace))
+    return Study(
+        settings=settings.replace(
+            latent_dim=subspace.shape[1],
+            latents="joint" if problem.num_channels > 1 else "shared",
+            periods=tuple((prepared.pace.scale / anomalies.centre.frequencies).tolist()),
+        ),
+        piece=Piece(small.block, 1 / small.total_points, small.rest, small.rest, small),
+        system=System.within(within, anomalies, matrix, constant, record.step),
+        recent=recent,
+        errors=errors,
+        findings={"rank": float(len(constant)), "cost_of_stability": cost} | _found(chosen, errors),
+        dmd=dmd,
     )
-    told = None
-    if not search.many and (found := ratios(checks, candidate, forecasts, decay=decay)) is not None:
-        younger = tuple(
-            System.within(
-                subspace, moved, *search.fitted(None, candidate, decay=decay, without=rows), step
-            )
-            for rows in found.without
-        )
-        told = found, younger, float(record.times.max())
+
+
+def _record(prepared: Prepared, compressed: Compressed) -> Record:
+    timeline = prepared.problem.timeline
+    groups = np.array(prepared.trajectories.groups)
+    step = float(timeline.steps[timeline.valid[:, 1:]].median())
+    return Record.of(compressed.coordinates.numpy(), timeline, groups, step)
+
+
+def _lead_errors(
+    chosen: _Chosen, within: Coordinates, compressed: Compressed, num_channels: int
+) -> LeadErrors:
+    """Error bars from forecasts of what was left out.
+
+    Args:
+        chosen: what is forecast with.
+        within: the coordinates of the model.
+        compressed: the data.
+        num_channels: of the data.
+    """
+    checks, candidate, subspace = chosen.checks, chosen.candidate, within.directions
+    forecasts, later = (
+        left_out_forecasts(each, candidate, decay=chosen.decay) for each in (checks, chosen.search)
+    )
     excess = missed_more(checks, candidate, subspace.shape[1]) / compressed.total_points
-    more = torch.full((problem.num_channels,), excess, dtype=torch.float64)
     sample, outside = _sampled(subspace, compressed)
-    errors = lead_errors(
+    return lead_errors(
         forecasts,
         subspace,
         sample=sample,
         outside=outside,
-        excess=more,
-        step=step,
+        excess=torch.full((num_channels,), excess, dtype=torch.float64),
+        step=checks.record.step,
         latest=later.errors[-1],
-        variance=search.variance,
-        told=told,
+        variance=checks.variance,
+        selves=younger_selves(checks, candidate, forecasts, within, decay=chosen.decay),
     )
-    small = compressed.within(torch.as_tensor(subspace))
-    piece = Piece(small.block, 1 / small.total_points, small.rest, small.rest, small)
-    chosen = settings.replace(
-        latent_dim=subspace.shape[1],
-        latents="joint" if problem.num_channels > 1 else "shared",
-        periods=tuple((prepared.pace.scale / anomalies.centre.frequencies).tolist()),
-    )
-    findings = _choices(candidate, rank) | {
-        "checked_steps": float(forecasts.leads[-1]) if checks.splits else 0.0,
-        "stretches": float(len(checks.splits)),
-        "stretches_unlike": errors.unlike,
-        "told_by_disagreement": float(told is not None),
-        "cost_of_stability": cost,
-        "stabilised": float(decay),
-    }
-    findings |= share_of_simple(search, candidate, decay=decay)
-    return Study(chosen, piece, system, recent, errors, findings, dmd)
 
 
-def _choices(candidate: Candidate, rank: int) -> dict[str, float]:
-    """A candidate in numbers."""
-    shrinkage = candidate.shrinkage
+def _found(chosen: _Chosen, errors: LeadErrors) -> dict[str, float]:
+    """What was chosen, and how well it did, in numbers."""
+    candidate, checks, decay = chosen.candidate, chosen.checks, chosen.decay
+    shrinkage, leads = candidate.shrinkage, errors.leads / checks.record.step
     return {
-        "rank": float(rank),
         "ridge": shrinkage.ridge if np.isfinite(shrinkage.ridge) else -1.0,
         "ridge_power": shrinkage.power,
         "towards": shrinkage.towards,
         "share": candidate.share,
         "trend": float(candidate.centre.trend),
         "periods_found": float(candidate.centre.found),
-    }
+        "checked_steps": float(leads[-1].round()) if checks.splits else 0.0,
+        "stretches": float(len(checks.splits)),
+        "stretches_unlike": errors.unlike,
+        "told_by_disagreement": float(errors.younger is not None),
+        "stabilised": float(decay),
+    } | share_of_simple(chosen.search, candidate, decay=decay)
 
 
 def _plain_dmd(search: Search, compressed: Compressed, prepared: Prepared) -> PodDmd | None:

@@ -16,7 +16,8 @@ def errors_of(size, seed=0):
 
 
 def found(sizes, latest, variance):
-    forecasts = LeftOutForecasts(np.arange(1, LEADS + 1), tuple(map(errors_of, sizes)))
+    errors = tuple(map(errors_of, sizes))  # of forecasts of nothing
+    forecasts = LeftOutForecasts(np.arange(1, LEADS + 1), errors, errors)
     return lead_errors(
         forecasts,
         np.eye(DIM),

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from smore.dynamics import WHERE_THEY_DIFFER, Disagreement, LeadError
-from smore.training.dynamics.forced.disagreement import Ratios
+from smore.training.dynamics.forced.disagreement import YoungerSelves
 from smore.training.dynamics.forced.left_out import LeftOutForecasts
 from smore.training.dynamics.forced.record import Array
 from smore.training.dynamics.forced.system import System
@@ -105,7 +105,7 @@ def lead_errors(
     step: float,
     latest: Array,
     variance: float,
-    told: tuple[Ratios, tuple[System, ...], float] | None = None,
+    selves: YoungerSelves | None = None,
 ) -> LeadErrors:
     """Sizes by lead, a pattern, and as much on top as the tails of the errors ask for.
 
@@ -118,29 +118,29 @@ def lead_errors(
         step: model time.
         latest: (forecasts, leads, R) errors of a later stretch, nearer to the end of the record.
         variance: of the states.
-        told: how errors go with distances from younger selves, these in coordinates of the
-            subspace, and the model time at which the record ends; None if they do not.
+        selves: younger ones, in coordinates of the subspace, where distances from them tell
+            errors.
     """
     inside = [errors @ subspace for errors in forecasts.errors]
     each = [np.square(errors).sum(2).clip(min=1e-300) for errors in inside]
     sizes = np.array([np.nanmean(squares, axis=0) for squares in each])
     by_lead = [size[None] for size in sizes]
-    patterns = _patterns(inside, by_lead if told is None else each)
+    patterns = _patterns(inside, by_lead if selves is None else each)
     pattern = _spread_out(np.mean(patterns, axis=0))
     values = [errors @ sample.T for errors in forecasts.errors]
     others = _as_others_err(patterns, sample @ subspace)
     tail = _tail(values, by_lead, others, outside)
     leads = np.concatenate([[0.0], forecasts.leads * step])
     younger = None
-    if told is not None:
-        found, systems, end = told
+    if selves is not None:
+        found = selves.ratios
         where = [
             (1 - WHERE_THEY_DIFFER) * varies + WHERE_THEY_DIFFER * _where(apart, sample)
             for varies, apart in zip(others, found.departures, strict=True)
         ]
         logs = found.logs[:, [0, *range(found.logs.shape[1])]]
         logs = logs + 2 * np.log(_tail(values, each, where, outside))
-        younger = Younger(systems, np.eye(len(pattern)), found.ages * step, logs, end)
+        younger = Younger(selves.systems, np.eye(len(pattern)), found.ages * step, logs, selves.end)
     level = _level(sizes, np.square(latest @ subspace).sum(2), variance)
     total = sizes.mean(1)
     return LeadErrors(

@@ -17,6 +17,7 @@ from smore.training.dynamics.forced.candidates import Candidate
 from smore.training.dynamics.forced.left_out import LeftOutForecasts, forecasts
 from smore.training.dynamics.forced.record import Array
 from smore.training.dynamics.forced.search import ROUND_OFF, Search
+from smore.training.dynamics.forced.system import Coordinates, System
 
 # Shares of √(n N) rows, n learned from and N in the record, that younger selves do without: their
 # distance has to be that of a step of learning, of a fixed number of rows where a model learns
@@ -44,6 +45,55 @@ class Ratios:
     ages: Array
     logs: Array
     departures: tuple[Array, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class YoungerSelves:
+    """Models that did without the last snapshots, and how errors go with distances from them.
+
+    Args:
+        systems: these.
+        ratios: of errors and distances.
+        end: model time of the last row of the record.
+    """
+
+    systems: tuple[System, ...]
+    ratios: Ratios
+    end: float
+
+
+def younger_selves(
+    search: Search,
+    candidate: Candidate,
+    left_out: LeftOutForecasts,
+    coordinates: Coordinates,
+    *,
+    decay: bool,
+) -> YoungerSelves | None:
+    """Those that are asked how uncertain a forecast is, if they tell; see `ratios`.
+
+    Args:
+        search: forecasts for error bars.
+        candidate: what was chosen.
+        left_out: what it gets wrong in these.
+        coordinates: of the systems.
+        decay: as for `Search.score`.
+    """
+    if search.many:  # trajectories do not grow older
+        return None
+    found = ratios(search, candidate, left_out, decay=decay)
+    if found is None:
+        return None
+    record = search.record
+    systems = tuple(
+        System.within(
+            coordinates,
+            *search.fitted(None, candidate, decay=decay, without=rows),
+            record.step,
+        )
+        for rows in found.without
+    )
+    return YoungerSelves(systems, found, float(record.times.max()))
 
 
 def ratios(
@@ -85,11 +135,11 @@ def _departures(
     search: Search, number: int, candidate: Candidate, left_out: LeftOutForecasts, decay: bool
 ) -> Array:
     """(selves, forecasts, leads, R) of younger selves' forecasts of a split from its own."""
-    own, *others = (
+    others = [
         forecasts(search, number, candidate, left_out.leads, decay=decay, without=rows)
-        for rows in (0, *_all_without(search, number))
-    )
-    return np.array(others) - own
+        for rows in _all_without(search, number)
+    ]
+    return np.array(others) - left_out.forecasts[number]
 
 
 def _all_without(search: Search, number: int | None) -> tuple[int, ...]:

@@ -18,10 +18,12 @@ class LeftOutForecasts:
 
     Args:
         leads: (leads,) numbers of steps, close together where errors may grow at once.
-        errors: for every split (forecasts, leads, R), NaN where the truth is not known.
+        forecasts: for every split (forecasts, leads, R).
+        errors: of these, NaN where the truth is not known.
     """
 
     leads: NDArray[np.intp]
+    forecasts: tuple[Array, ...]
     errors: tuple[Array, ...]
 
 
@@ -30,15 +32,18 @@ def left_out_forecasts(search: Search, candidate: Candidate, *, decay: bool) -> 
     if not search.splits:
         return _standing_still(search.record)
     leads = _spread(min(int(split.leads[-1]) for split in search.splits))
-    record, remaining, found = search.record, search.record.remaining(), []
+    record, remaining, found, missed = search.record, search.record.remaining(), [], []
     for number, split in enumerate(search.splits):
         rows = np.minimum(split.origins[:, None] + leads, len(record) - 1)
-        errors = forecasts(search, number, candidate, leads, decay=decay) - record.states[rows]
+        found.append(forecasts(search, number, candidate, leads, decay=decay))
+        errors = found[-1] - record.states[rows]
         errors[remaining[split.origins][:, None] < leads] = np.nan
-        found.append(errors)
-    somewhere = [np.isfinite(errors).any((0, 2)) for errors in found]
+        missed.append(errors)
+    somewhere = [np.isfinite(errors).any((0, 2)) for errors in missed]
     count = max(int(np.all(somewhere, axis=0).sum()), 1)  # leads that every split knows
-    return LeftOutForecasts(leads[:count], tuple(each[:, :count] for each in found))
+    return LeftOutForecasts(
+        leads[:count], *(tuple(each[:, :count] for each in part) for part in (found, missed))
+    )
 
 
 def forecasts(
@@ -78,11 +83,12 @@ def _standing_still(record: Record) -> LeftOutForecasts:
     """How far states move in so many steps, for records too short for anything else."""
     states, longest = record.states, int(record.remaining().max())
     leads = np.arange(1, max(longest, 1) + 1)
-    errors = np.full((len(states), len(leads), states.shape[1]), np.nan)
+    found = np.repeat(states[:, None], len(leads), axis=1)
+    errors = np.full_like(found, np.nan)
     for origin, remaining in enumerate(record.remaining()):
         ahead = states[origin + 1 : origin + 1 + remaining]
         errors[origin, :remaining] = states[origin] - ahead
-    return LeftOutForecasts(leads, (errors,))
+    return LeftOutForecasts(leads, (found,), (errors,))
 
 
 def _spread(horizon: int) -> NDArray[np.intp]:

@@ -17,6 +17,19 @@ CONTRACTS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Of a subspace of the states.
+
+    Args:
+        directions: (R, p) orthonormal columns.
+        origin: (R,) the state that has coordinates 0.
+    """
+
+    directions: Array
+    origin: Array
+
+
+@dataclass(frozen=True, eq=False)
 class System:
     """z(t) = m(t) + b(t), b ↦ M b + c over a step.
 
@@ -35,26 +48,25 @@ class System:
     @classmethod
     def within(
         cls,
-        subspace: Array,
-        origin: Array,
+        coordinates: Coordinates,
         anomalies: Anomalies,
         matrix: Array,
         constant: Array,
         step: float,
     ) -> System:
-        """The map b ↦ b M + c of departures, in coordinates of a subspace (R, p) of the states.
+        """The map b ↦ b M + c of departures, in coordinates of a subspace of the states.
 
         Args:
-            subspace: orthonormal columns.
-            origin: (R,) the state that has coordinates 0.
+            coordinates: of the subspace.
             anomalies: the departures.
             matrix: M (rank, rank), along their leading directions.
             constant: c (rank,).
             step: model time.
         """
+        subspace = coordinates.directions
         directions = subspace.T @ anomalies.directions[:, : len(constant)]
         weights = anomalies.centre.weights.copy()
-        weights[0] -= origin
+        weights[0] -= coordinates.origin
         centre = replace(anomalies.centre, weights=weights @ subspace)
         system = cls(directions @ matrix.T @ directions.T, directions @ constant, centre, step)
         return system._about_its_fixed_point()
