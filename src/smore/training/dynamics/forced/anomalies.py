@@ -80,10 +80,7 @@ class Anomalies:
         self.directions = right[:most].T
         self.states = self.departures @ self.directions
         before = record.pairs(training)
-        self._regressions = {
-            drift: _Regression(self.states[before], self.states[before + 1], drift)
-            for drift in (False, True)
-        }
+        self._regression = _Regression(self.states[before], self.states[before + 1])
 
     def rank(self, size: Size) -> int:
         """How many directions a size stands for."""
@@ -94,19 +91,25 @@ class Anomalies:
         return max(1, int(above.sum()))
 
     def maps(self, rank: int, drift: bool, tried: Sequence[Shrinkage]) -> tuple[Array, Array]:
-        """M (tried, rank, rank) and c (tried, rank) of b ↦ b M + c."""
+        """M (tried, rank, rank) and c (tried, rank) of b ↦ b M + c; c = 0 without a drift."""
+        if not drift:
+            assert all(np.isinf(each.ridge) for each in tried)  # such maps are not fitted
+            matrices = np.array([each.towards * np.eye(rank) for each in tried])
+            return matrices, np.zeros(matrices.shape[:2])
         variances = self.sizes[:rank] ** 2 / self.count
-        return self._regressions[drift].solve(tried, variances, self.count)
+        return self._regression.solve(tried, variances, self.count)
 
 
 class _Regression:
-    """Least squares from states to those that follow; one decomposition serves every rank."""
+    """Least squares from states to those that follow, with a constant term.
 
-    def __init__(self, before: Array, after: Array, drift: bool) -> None:
+    One decomposition serves every rank.
+    """
+
+    def __init__(self, before: Array, after: Array) -> None:
         dim = before.shape[1]
-        self.drift = drift
         self.before, self.after = (
-            each.mean(0) if drift and len(each) else np.zeros(dim) for each in (before, after)
+            each.mean(0) if len(each) else np.zeros(dim) for each in (before, after)
         )
         left, self.root = np.linalg.qr(before - self.before)
         self.image = left.T @ (after - self.after)
@@ -137,8 +140,6 @@ class _Regression:
             solved, left_open = fitted[ridge, power]
             matrices.append(solved + towards * left_open)
         found = np.array(matrices)
-        if not self.drift:
-            return found, np.zeros(found.shape[:2])
         return found, self.after[:rank] - self.before[:rank] @ found
 
 

@@ -7,7 +7,9 @@ averaged over several such times, so that a stretch in which everybody errs deci
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import math
+from collections.abc import Container, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,23 +163,52 @@ class Search:
         return float(np.abs(np.linalg.eigvals(matrix)).max()) > MOST_GROWTH ** (1 / horizon)
 
     def _scores(self, threads: int) -> dict[Candidate, float]:
-        """Of every candidate that all splits are long enough for."""
+        """Of every candidate that all splits are long enough for, and that may be the best."""
         table: dict[Candidate, list[float]] = {}
-        jobs = [(number, *each) for number in range(len(self.splits)) for each in self.learned]
+        numbers = list(range(len(self.splits)))
+        at_once = 1 if self.many else len(numbers)
         with ThreadPoolExecutor(threads) as pool:
-            for tried in pool.map(lambda job: self._tried(*job), jobs):
-                for candidate, error in tried:
-                    table.setdefault(candidate, []).append(error)
+            tried = self._tried_on(numbers[:at_once], pool)
+            # What the other splits need in any case goes on meanwhile.
+            rest = [(number, *each) for number in numbers[at_once:] for each in self.learned]
+            ahead = pool.map(lambda job: self.anomalies(*job), rest)
+            _add(table, tried)
+            list(ahead)
+            if rest:
+                _add(table, self._tried_on(numbers[at_once:], pool, self._in_play(table)))
         return {
             candidate: self._mean(np.array(errors), self.weights) + candidate.handicap
             for candidate, errors in table.items()
             if len(errors) == len(self.splits)
         }
 
+    def _tried_on(
+        self, numbers: Sequence[int], pool: Executor, wanted: Container[Candidate] | None = None
+    ) -> Iterator[list[tuple[Candidate, float]]]:
+        """Candidates with their errors on some splits; only of those wanted, if told."""
+        jobs = [(number, *each, wanted) for number in numbers for each in self.learned]
+        return pool.map(lambda job: self._tried(*job), jobs)
+
+    def _in_play(self, table: dict[Candidate, list[float]]) -> Container[Candidate]:
+        """Those of many trajectories that may be the best, by their errors on the first split.
+
+        A mean of n errors is no less than an n-th of one of them. The most promising candidate,
+        which is tried on all splits at once, is better than many can be.
+        """
+        least = {
+            candidate: self._mean(np.array(errors) / len(self.splits), np.ones(1))
+            + candidate.handicap
+            for candidate, errors in table.items()
+        }
+        promising = sorted(least, key=lambda each: least[each])
+        best = next((each for each in promising if not self.runs_away(each)), None)
+        most = math.inf if best is None else self.score(best)
+        return {candidate for candidate, bound in least.items() if bound <= most}
+
     def _tried(
-        self, number: int, centre: CentreKind, share: float
+        self, number: int, centre: CentreKind, share: float, wanted: Container[Candidate] | None
     ) -> list[tuple[Candidate, float]]:
-        """Every candidate about one centre, with its error on one split."""
+        """Every candidate about one centre (of those wanted), with its error on one split."""
         anomalies = self.anomalies(number, centre, share)
         most = anomalies.directions.shape[1]
         ranks = {size: anomalies.rank(size) for size in self.sizes}
@@ -190,13 +221,25 @@ class Search:
             }
         found = []
         for rank in sorted(set(ranks.values())):
-            for drift, tried in self._regressions(number, rank):
-                errors = self._map_errors(number, anomalies, *anomalies.maps(rank, drift, tried))
-                for size in (size for size, own in ranks.items() if own == rank):
-                    found += [
-                        (Candidate(centre, drift, size, each, share), float(error))
-                        for each, error in zip(tried, errors, strict=True)
+            sizes = [size for size, own in ranks.items() if own == rank]
+            for drift, shrinkages in self._regressions(number, rank):
+                named = [
+                    [Candidate(centre, drift, size, each, share) for size in sizes]
+                    for each in shrinkages
+                ]
+                if wanted is not None:
+                    named = [
+                        kept for each in named if (kept := [one for one in each if one in wanted])
                     ]
+                if not named:
+                    continue
+                tried = [candidates[0].shrinkage for candidates in named]
+                errors = self._map_errors(number, anomalies, *anomalies.maps(rank, drift, tried))
+                found += [
+                    (candidate, float(error))
+                    for candidates, error in zip(named, errors, strict=True)
+                    for candidate in candidates
+                ]
         return found
 
     def _regressions(self, number: int, rank: int) -> list[tuple[bool, list[Shrinkage]]]:
@@ -243,6 +286,15 @@ class Search:
         if self.many:  # trajectories are samples of one thing: their errors are averaged
             return float(np.log(errors.mean()))
         return float((np.log(errors) * weights).sum() / weights.sum())
+
+
+def _add(
+    table: dict[Candidate, list[float]], tried: Iterable[list[tuple[Candidate, float]]]
+) -> None:
+    """Append errors to those that are known."""
+    for found in tried:
+        for candidate, error in found:
+            table.setdefault(candidate, []).append(error)
 
 
 @dataclass(frozen=True, eq=False)
