@@ -151,7 +151,7 @@ class Settings(BaseModel):
         "fast", description="decoder first, dynamics second (fast), or Algorithm 1 (paper)"
     )
     decoder_steps: int = Field(1600, ge=1, description="most steps of variable projection")
-    dynamics_steps: int = Field(250, ge=1, description="steps of the rollout fit")
+    dynamics_steps: int = Field(300, ge=1, description="steps of the rollout fit")
 
     on_divergence: Literal["stop", "backtrack"] = Field(
         "stop",

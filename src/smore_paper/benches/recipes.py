@@ -24,7 +24,7 @@ OTHER_SIZES: dict[str, tuple[str, dict[str, int]]] = {
             "rank": 10,
             "hidden_dim": 250,
             "num_hidden": 1,
-            "dynamics_steps": 600,
+            "dynamics_steps": 800,
         },
     ),
     "sw-fourier": ("sw-koopman", {"num_hidden": 0, "hidden_dim": 3000, "decoder_steps": 1}),
