@@ -9,7 +9,8 @@ from smore.inputs import as_trajectories
 from smore.model import SMORE
 from smore_paper import datasets
 from smore_paper.measuring.fresh_process import alone
-from smore_paper.tables.rollout.measure import HORIZON, evaluate_baseline, make_baseline
+from smore_paper.tables.compared import HORIZON, make_baseline
+from smore_paper.tables.rollout.measure import evaluate_baseline
 
 REFERENCES = ("pod-dmd", "opinf")
 

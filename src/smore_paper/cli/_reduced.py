@@ -18,11 +18,11 @@ from smore_paper.cli._working import (
     do_runs,
     show_rows,
 )
+from smore_paper.tables.compared import LABELS
 from smore_paper.tables.cost.measure import cost_runs, cost_table
 from smore_paper.tables.cost.page import draw_cost
 from smore_paper.tables.reduced.draw import draw_reduced
 from smore_paper.tables.reduced.measure import SEEDS, reduced_runs, reduced_table
-from smore_paper.tables.rollout.measure import LABELS
 
 Models = Annotated[
     list[str] | None,

@@ -44,6 +44,7 @@ from smore_paper.tables.capacity.measure import (
     capacity_runs,
     capacity_table,
 )
+from smore_paper.tables.compared import LABELS, RECIPES, Recipe
 from smore_paper.tables.cost.page import draw_cost
 from smore_paper.tables.ledger import Row
 from smore_paper.tables.pointwise.measure import DATASET as POINTWISE_DATASET
@@ -55,14 +56,7 @@ from smore_paper.tables.pointwise.measure import (
 )
 from smore_paper.tables.reduced.draw import draw_reduced
 from smore_paper.tables.rollout.draw import draw_rollouts
-from smore_paper.tables.rollout.measure import (
-    LABELS,
-    RECIPES,
-    Limits,
-    Recipe,
-    rollout_runs,
-    rollout_table,
-)
+from smore_paper.tables.rollout.measure import Limits, rollout_runs, rollout_table
 from smore_paper.tables.selection import Selection
 from smore_paper.tables.sparse.draw import sparse_figure
 from smore_paper.tables.sparse.draw_fields import draw_sparse_fields

@@ -9,12 +9,12 @@ from smore.settings import Settings
 from smore_paper.baselines.fno import FNO
 from smore_paper.baselines.pod_dmd import PODDMD
 from smore_paper.cli import reproduce
+from smore_paper.tables.compared import LABELS, VARIANTS
 from smore_paper.tables.cost import measure
 from smore_paper.tables.cost.figure import Cost
 from smore_paper.tables.cost.measure import cost_runs
 from smore_paper.tables.cost.page import cost_section, costs
 from smore_paper.tables.ledger import read_rows
-from smore_paper.tables.rollout.measure import LABELS, VARIANTS
 
 
 @pytest.fixture

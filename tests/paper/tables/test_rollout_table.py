@@ -21,6 +21,14 @@ from smore_paper.baselines.pod_dmd import PODDMD
 from smore_paper.baselines.sfno import SFNO
 from smore_paper.baselines.transolver import Transolver
 from smore_paper.cli import reproduce
+from smore_paper.tables.compared import (
+    LABELS,
+    RECIPES,
+    make_baseline,
+    paper_claim,
+    paper_parameters,
+    paper_preset,
+)
 from smore_paper.tables.ledger import Run, work_through
 from smore_paper.tables.rollout import measure as rollout_table
 from smore_paper.tables.rollout.draw import (
@@ -29,18 +37,7 @@ from smore_paper.tables.rollout.draw import (
     mean_errors,
     per_snapshot_figure,
 )
-from smore_paper.tables.rollout.measure import (
-    LABELS,
-    RECIPES,
-    Limits,
-    budget_minutes,
-    fields_path,
-    make_baseline,
-    paper_claim,
-    paper_parameters,
-    paper_preset,
-    rollout_runs,
-)
+from smore_paper.tables.rollout.measure import Limits, budget_minutes, fields_path, rollout_runs
 from smore_paper.tables.selection import SELECTED_ON, SELECTIONS
 from stopping import stopping
 from waves import NUM_MODES, trajectories

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from smore.data import Trajectories
 from smore.model import SMORE
+from smore_paper.tables.compared import paper_claim, paper_preset, supervising_and_test
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.rates.measure import Rates, require_rates
 from smore_paper.tables.resumable_fit import resumable_fit
-from smore_paper.tables.rollout.measure import paper_claim, paper_preset, supervising_and_test
 from smore_paper.tables.selection import Selection, divided
 
 NAME = "algorithm1"

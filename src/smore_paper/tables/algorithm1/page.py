@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from smore_paper.page.entries import FACTOR, beside, entry
 from smore_paper.page.markdown import NOT_RUN, number, table, times
 from smore_paper.tables.algorithm1.measure import EPOCHS, MODELS, WINDOWS
+from smore_paper.tables.compared import LABELS, paper_claim
 from smore_paper.tables.ledger import Row
 from smore_paper.tables.rates.measure import GRID, RULED_OUT, Rates, chosen_rates
 from smore_paper.tables.rates.measure import MODELS as SCREENED
-from smore_paper.tables.rollout.measure import LABELS, paper_claim
 
 HEADER = ["model", "seeds", "in-horizon", "extrapolation", "full window", "last state"]
 HEADER += ["decoder alone", "full window, held-out selects", "time"]

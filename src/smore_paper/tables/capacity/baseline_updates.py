@@ -12,7 +12,7 @@ from smore_paper.baselines.sizes import paper_operator
 from smore_paper.measuring.generated import CHANNEL, Generated
 from smore_paper.measuring.textbook import decode_snapshots
 from smore_paper.presets import preset_settings
-from smore_paper.tables.rollout.measure import HORIZON
+from smore_paper.tables.compared import HORIZON
 
 BATCH, UPDATES = 32, 2
 LEARNING_RATE = 1e-3

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from smore.plotting import save_figure
 from smore_paper.tables.capacity.measure import NAME, PAPER_GRIDS, PAPER_MACHINE, SMORE_MODEL
+from smore_paper.tables.compared import LABELS
 from smore_paper.tables.ledger import Row, read_rows
-from smore_paper.tables.rollout.measure import LABELS
 
 HEIGHT = 0.38  # of a bar, of the distance between models
 PAPER_COLOUR = "0.75"

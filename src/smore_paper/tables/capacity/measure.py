@@ -28,8 +28,8 @@ from smore_paper.tables.capacity.baseline_updates import (
 )
 from smore_paper.tables.capacity.largest_grid import largest_grid
 from smore_paper.tables.capacity.streamed_fit import fit_generated
+from smore_paper.tables.compared import BASELINE, HORIZON
 from smore_paper.tables.ledger import Ledger, Row, Run, Say, Table
-from smore_paper.tables.rollout.measure import BASELINE, HORIZON
 
 NAME, DATASET, LARGEST = "capacity", "generated", "largest"
 SMORE_MODEL, SMORE_PRESET = "smore-lrlq", "ns-lrlq"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from smore_paper.page.markdown import NOT_RUN, duration, figure, remarks, table, times
 from smore_paper.tables.capacity.measure import BASELINES, PAPER_GRIDS, PAPER_MACHINE, SMORE_MODEL
+from smore_paper.tables.compared import LABELS
 from smore_paper.tables.ledger import Row
-from smore_paper.tables.rollout.measure import LABELS
 
 HEADER = ["model", "grid", "paper's", "snapshots", "memory", "bound", "on disk", "epoch", "how"]
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from smore_paper.tables.rollout.measure import BASELINE, LABELS, VARIANTS, label
+from smore_paper.tables.compared import BASELINE, LABELS, VARIANTS, label
 
 MARKERS = {"fast": "D", "paper": "s", BASELINE: "o"}
 

@@ -20,14 +20,14 @@ from smore_paper.measuring.forecast_time import (
     baseline_forecast_seconds,
     smore_forecast_seconds,
 )
-from smore_paper.tables.ledger import Ledger, Row, Run, Table
-from smore_paper.tables.rollout.measure import (
+from smore_paper.tables.compared import (
     BY_SMORE,
     VARIANTS,
     make_baseline,
     paper_preset,
     supervising_and_test,
 )
+from smore_paper.tables.ledger import Ledger, Row, Run, Table
 
 NAME = "cost"
 SEQUENCES = 4  # that are forecast together

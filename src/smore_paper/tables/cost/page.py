@@ -9,11 +9,11 @@ from smore.plotting import save_figure
 from smore_paper.datasets import BENCHMARKS
 from smore_paper.page.entries import entry
 from smore_paper.page.markdown import NOT_RUN, duration, figure, number, table
+from smore_paper.tables.compared import VARIANTS, label
 from smore_paper.tables.cost.figure import Cost, frontier, pareto_figure
 from smore_paper.tables.cost.measure import NAME
 from smore_paper.tables.ledger import Row, read_rows
 from smore_paper.tables.rollout.measure import NAME as ROLLOUT
-from smore_paper.tables.rollout.measure import VARIANTS, label
 from smore_paper.tables.selection import is_by_habit
 
 Costs = dict[tuple[str, str], Cost]

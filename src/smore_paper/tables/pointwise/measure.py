@@ -22,9 +22,9 @@ from smore.settings import Settings
 from smore.training import assemble, prepare
 from smore.training import train as run_recipe
 from smore_paper.measuring.fresh_process import alone, memory_rise
+from smore_paper.tables.compared import paper_preset, supervising_and_test
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.resumable_fit import last_state_error
-from smore_paper.tables.rollout.measure import paper_preset, supervising_and_test
 from smore_paper.tables.selection import SELECTED_ON
 
 NAME = "pointwise"

@@ -20,9 +20,9 @@ from smore.errors import SettingsError
 from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper import datasets
+from smore_paper.tables.compared import HORIZON, paper_preset
 from smore_paper.tables.ledger import Ledger, Row, Run, Table, read_rows
 from smore_paper.tables.resumable_fit import resumable_fit
-from smore_paper.tables.rollout.measure import HORIZON, paper_preset
 
 NAME = "rates"
 PORTION = 4  # of the training sequences, one in so many

@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from smore.plotting import save_figure
 from smore_paper.datasets import BENCHMARKS
 from smore_paper.page.entries import entry
+from smore_paper.tables.compared import LABELS, VARIANTS, label
 from smore_paper.tables.cost.figure import Cost, pareto_figure
 from smore_paper.tables.ledger import Row, read_rows
 from smore_paper.tables.reduced.measure import NAME
 from smore_paper.tables.rollout.draw import LINES
-from smore_paper.tables.rollout.measure import LABELS, VARIANTS, label
 
 # Errors this many times above the worst model's best are off the panel: some forecasts overflow.
 WORST = 100.0

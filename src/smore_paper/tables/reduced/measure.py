@@ -25,6 +25,7 @@ from smore_paper.measuring.forecast_time import (
     baseline_forecast_seconds,
     smore_forecast_seconds,
 )
+from smore_paper.tables.compared import BY_SMORE, CLASSICAL, HORIZON, SEEDLESS, VARIANTS
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.rates.measure import Rates, require_rates
 from smore_paper.tables.reduced.sizes import (
@@ -35,14 +36,7 @@ from smore_paper.tables.reduced.sizes import (
     reduced_settings,
 )
 from smore_paper.tables.resumable_fit import resumable_fit
-from smore_paper.tables.rollout.measure import (
-    BY_SMORE,
-    CLASSICAL,
-    HORIZON,
-    SEEDLESS,
-    VARIANTS,
-    mean_field,
-)
+from smore_paper.tables.rollout.measure import mean_field
 
 NAME = "reduced"
 EPOCHS = 5000  # of Algorithm 1

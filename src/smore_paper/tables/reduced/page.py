@@ -9,9 +9,7 @@ from pathlib import Path
 from smore_paper.datasets import BENCHMARKS
 from smore_paper.page.entries import TIE, Entry, entry
 from smore_paper.page.markdown import NOT_RUN, duration, figure, remarks, table
-from smore_paper.tables.ledger import Row
-from smore_paper.tables.reduced.measure import NAME
-from smore_paper.tables.rollout.measure import (
+from smore_paper.tables.compared import (
     BASELINE,
     CLASSICAL,
     LABELS,
@@ -21,6 +19,8 @@ from smore_paper.tables.rollout.measure import (
     label,
     paper_claim,
 )
+from smore_paper.tables.ledger import Row
+from smore_paper.tables.reduced.measure import NAME
 
 PAPER_MODELS = tuple(model for model in LABELS if model not in CLASSICAL)
 WINDOWS = {"in_horizon_mse": "in-horizon", "extrapolation_mse": "extrapolation"}

@@ -16,7 +16,7 @@ from smore_paper.baselines.pod_dmd import PODDMD
 from smore_paper.baselines.rollout_operator import RolloutOperator
 from smore_paper.baselines.sfno import SFNO
 from smore_paper.baselines.transolver import Transolver
-from smore_paper.tables.rollout.measure import HORIZON, SMORE_MODELS, paper_preset
+from smore_paper.tables.compared import HORIZON, SMORE_MODELS, paper_preset
 
 STRIDE = 4  # every fourth point along each dimension: 16 x 16, on the sphere 16 x 32
 BATCH_SIZE = 8  # sequences, of everyone

@@ -17,18 +17,10 @@ from numpy.typing import NDArray
 from smore.data import Trajectories
 from smore.plotting import directions, draw_field, save_figure
 from smore_paper import datasets
+from smore_paper.tables.compared import BASELINE, CLASSICAL, HORIZON, LABELS, VARIANTS, label
 from smore_paper.tables.kept_snapshot import SNAPSHOT
 from smore_paper.tables.ledger import Row, read_rows
-from smore_paper.tables.rollout.measure import (
-    BASELINE,
-    CLASSICAL,
-    HORIZON,
-    LABELS,
-    NAME,
-    VARIANTS,
-    fields_path,
-    label,
-)
+from smore_paper.tables.rollout.measure import NAME, fields_path
 from smore_paper.tables.selection import is_by_habit
 
 # Channels that the field comparison shows, where it is not the first.

@@ -16,12 +16,10 @@ from smore_paper.page.markdown import (
     table,
     times,
 )
-from smore_paper.tables.ledger import Row
-from smore_paper.tables.rollout.measure import (
+from smore_paper.tables.compared import (
     BASELINE,
     CLASSICAL,
     LABELS,
-    LEAST_MINUTES,
     RECIPES,
     SMORE_MODELS,
     VARIANTS,
@@ -29,6 +27,8 @@ from smore_paper.tables.rollout.measure import (
     paper_claim,
     paper_parameters,
 )
+from smore_paper.tables.ledger import Row
+from smore_paper.tables.rollout.measure import LEAST_MINUTES
 from smore_paper.tables.selection import (
     HELD_OUT,
     SELECTED_ON,

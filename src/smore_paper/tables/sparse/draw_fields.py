@@ -13,9 +13,9 @@ from smore.data import Trajectories
 from smore.inference import FitMethod
 from smore.plotting import directions, save_figure
 from smore_paper import datasets
+from smore_paper.tables.compared import RECIPES
 from smore_paper.tables.kept_snapshot import SNAPSHOT
 from smore_paper.tables.rollout.draw import SHOWN, channel_values, draw_panel
-from smore_paper.tables.rollout.measure import RECIPES
 from smore_paper.tables.sparse.measure import panel_sensors, sparse_fields_path, which
 from smore_paper.tables.sparse.sweep import Index
 

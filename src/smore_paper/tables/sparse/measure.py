@@ -23,10 +23,10 @@ from smore_paper import datasets
 from smore_paper.benches.recipes import BEST_PRESETS
 from smore_paper.claims import SPARSE_CLAIMS
 from smore_paper.presets import preset
+from smore_paper.tables.compared import Recipe
 from smore_paper.tables.kept_snapshot import fields_beside_truth, forecast_snapshot
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.resumable_fit import resumable_fit
-from smore_paper.tables.rollout.measure import Recipe
 from smore_paper.tables.sparse.sweep import (
     VISIBLE,
     Index,

@@ -20,10 +20,10 @@ from smore.errors import SettingsError
 from smore.model import SMORE
 from smore.settings import Settings
 from smore_paper.claims import STABILITY_CLAIMS, STABILITY_DIMS
+from smore_paper.tables.compared import paper_preset, supervising_and_test
 from smore_paper.tables.ledger import Ledger, Row, Run, Table
 from smore_paper.tables.rates.measure import Rates, require_rates
 from smore_paper.tables.resumable_fit import last_state_error, resumable_fit
-from smore_paper.tables.rollout.measure import paper_preset, supervising_and_test
 
 NAME = "stability"
 PAPER_EPOCHS = 10_000
