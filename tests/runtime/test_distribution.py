@@ -14,7 +14,8 @@ import torch
 from smore import Trajectories
 from smore.runtime.distribution import ALONE, Team
 from smore.settings import Settings
-from smore.training.checkpoints.checkpoints import Checkpoints, run_identity
+from smore.training.checkpoints.checkpoints import Checkpoints
+from smore.training.checkpoints.identity import run_identity
 from waves import trajectories
 
 STEPS = Path(__file__).parent / "distributed" / "steps.py"

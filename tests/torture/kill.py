@@ -22,7 +22,7 @@ from outcomes import Case, Outcome, judge
 from smore import SMORE
 from smore.errors import ModelFileError
 from smore.model_file.container import CHECKPOINT, load_file
-from smore.training.checkpoints.checkpoints import checkpoint_files
+from smore.training.checkpoints.files import checkpoint_files
 from waves import trajectories
 
 ASKED = "no unreadable checkpoint, final weights bit-identical to the uninterrupted run"

@@ -8,11 +8,10 @@ from smore.training.checkpoints.checkpoints import (
     Randomness,
     Stateful,
     Variables,
-    checkpoint_files,
-    discard_checkpoints,
     open_checkpoints,
-    require_same_settings,
 )
+from smore.training.checkpoints.files import checkpoint_files, discard_checkpoints
+from smore.training.checkpoints.identity import require_same_settings
 from smore.training.preparing import Prepared, prepare
 from smore.training.problem import TrainingProblem
 from smore.training.recipes import train

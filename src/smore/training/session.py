@@ -15,7 +15,8 @@ from smore.runtime import shown_passes, stop_requests, team
 from smore.settings import Settings
 from smore.surrogate import Surrogate
 from smore.training.assembling import assemble
-from smore.training.checkpoints.checkpoints import EVERY_SECONDS, open_checkpoints, run_identity
+from smore.training.checkpoints.checkpoints import EVERY_SECONDS, open_checkpoints
+from smore.training.checkpoints.identity import run_identity
 from smore.training.preparing import prepare
 from smore.training.recipes import train
 

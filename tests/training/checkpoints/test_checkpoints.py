@@ -24,13 +24,10 @@ from smore.errors import (
 from smore.model_file.container import CHECKPOINT, save_file
 from smore.runtime.interruption import stop_requests
 from smore.training import algorithm1
-from smore.training.checkpoints import checkpoints
+from smore.training.checkpoints import checkpoints, files
 from smore.training.checkpoints._tree import pack, unpack
-from smore.training.checkpoints.checkpoints import (
-    Checkpoints,
-    checkpoint_files,
-    discard_checkpoints,
-)
+from smore.training.checkpoints.checkpoints import Checkpoints
+from smore.training.checkpoints.files import checkpoint_files, discard_checkpoints
 from smore.training.decoder import _variable_projection
 from stopping import stopping
 from waves import NUM_MODES, trajectories
@@ -147,7 +144,7 @@ def test_steps_are_counted_over_interruptions(tmp_path, monkeypatch):
         with pytest.raises(InterruptedTrainingError):
             fit("paper", checkpoints=tmp_path, resume=True)
     resumed = Checkpoints(tmp_path)
-    monkeypatch.setattr(checkpoints, "_require_same", lambda *_: None)
+    monkeypatch.setattr(checkpoints, "require_same", lambda *_: None)
     resumed.resume()
     assert "step 8 of stage 'paper', saved less than a minute ago" in resumed.origin
 
@@ -412,7 +409,7 @@ def test_a_full_disk_does_not_end_a_training(tmp_path, monkeypatch):
     assert len(warned) == 1
     assert_same(model, whole)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert len(before) == checkpoints.KEPT
+    assert len(before) == files.KEPT
     with pytest.raises(ModelFileError, match=r"model\.smore: No space left"):
         model.save(tmp_path / "model.smore")
 

@@ -4,8 +4,6 @@ A recipe is a row of stages, each a loop of steps between computations that alwa
 same. A checkpoint holds the state of every stage so far: a finished one as it ended, the current
 one after some step. Whoever resumes runs the recipe from the top; each stage finds itself where it
 was, so what was done is skipped and what follows is bit by bit what it would have been.
-
-Files are numbered, written to a temporary name, synced and renamed; the last two are kept.
 """
 
 from __future__ import annotations
@@ -21,26 +19,24 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from smore.data import Trajectories, fingerprint
 from smore.errors import (
     CheckpointWarning,
     InterruptedTrainingError,
     ModelFileError,
     SettingsError,
 )
-from smore.model_file import CHECKPOINT, load_file, save_file
 from smore.runtime import ALONE, StopRequest, Team
-from smore.settings import RETIRED, Settings
-from smore.training.checkpoints._tree import State, pack, unpack
+from smore.training.checkpoints._tree import State
+from smore.training.checkpoints.files import (
+    STEPS,
+    checkpoint_files,
+    newest,
+    told_origin,
+    write_checkpoint,
+)
+from smore.training.checkpoints.identity import require_same
 
-KEPT = 2
-SUFFIX = ".checkpoint"
 EVERY_SECONDS = 60.0
-STEPS = "steps"  # how many a stage has done, beside the states of its parts
-
-
-# Identity, stages and seconds.
-_Content = tuple[dict[str, str], dict[str, State], float]
 
 
 class Stateful(Protocol):
@@ -123,14 +119,14 @@ class Checkpoints:
             ModelFileError: there are files, but none can be read.
         """
         assert self.folder is not None
-        found = _newest(self.folder)
+        found = newest(self.folder)
         if found is None:
             self.origin = f"no checkpoint in {self.folder}: beginning with step 0"
             return False
         path, (identity, stages, seconds), damage = found
-        _require_same(path, identity, self.identity)
+        require_same(path, identity, self.identity)
         self._stages, self._before = stages, seconds
-        self.origin = _told_origin(path, stages)
+        self.origin = told_origin(path, stages)
         if damage is not None and self.team.leads:
             told = f"the newest checkpoint is passed over: {damage}"
             warnings.warn(told, CheckpointWarning, stacklevel=2)
@@ -179,12 +175,7 @@ class Checkpoints:
         """
         if self.folder is None:
             return
-        state = {"identity": self.identity, "seconds": self.seconds, "stages": self._stages}
-        tensors, text = pack(state)
-        number = max((int(path.stem) for path in checkpoint_files(self.folder)), default=0) + 1
-        save_file(self.folder / f"{number:08d}{SUFFIX}", tensors, text, CHECKPOINT)
-        for path in checkpoint_files(self.folder)[:-KEPT]:
-            path.unlink(missing_ok=True)
+        write_checkpoint(self.folder, (self.identity, self._stages, self.seconds))
         self._written = time.monotonic()
 
     def rescue(self) -> None:
@@ -296,96 +287,6 @@ def open_checkpoints(
     return checkpoints
 
 
-def require_same_settings(folder: str | os.PathLike[str] | None, settings: Settings) -> None:
-    """Refuse to resume with other settings, before any data are read.
-
-    Raises:
-        SettingsError: the newest checkpoint in the folder was started with others.
-        ModelFileError: there are files, but none can be read.
-    """
-    found = None if folder is None else _newest(Path(folder))
-    if found is not None:
-        path, (identity, _, _), _ = found
-        here = _settings_identity(settings)
-        there = {name: text for name, text in identity.items() if name in here or name in RETIRED}
-        _require_same(path, there, here)
-
-
-def _settings_identity(settings: Settings) -> dict[str, str]:
-    chosen = settings.model_dump(exclude={"device"})
-    return {name: str(value) for name, value in chosen.items()}
-
-
-def run_identity(
-    settings: Settings, training: Trajectories, selecting: Trajectories | None
-) -> dict[str, str]:
-    """Settings and data of a run, by name, as `Checkpoints` compares them."""
-    identity = _settings_identity(settings)
-    identity |= {f"training {name}": text for name, text in fingerprint(training).items()}
-    if selecting is not None:
-        identity |= {f"selection {name}": text for name, text in fingerprint(selecting).items()}
-    return identity
-
-
-def discard_checkpoints(folder: str | os.PathLike[str]) -> None:
-    """Remove the checkpoints of a run whose model is safe, and their folder if nothing is left."""
-    folder = Path(folder)
-    for path in checkpoint_files(folder):
-        path.unlink(missing_ok=True)
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-
-
-def checkpoint_files(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, oldest first."""
-    files = [path for path in folder.glob(f"*{SUFFIX}") if path.stem.isdigit()]
-    return sorted(files, key=lambda path: int(path.stem))
-
-
-def _newest(folder: Path) -> tuple[Path, _Content, ModelFileError | None] | None:
-    """The newest checkpoint that can be read, and what is wrong with newer ones; None without any.
-
-    Raises:
-        ModelFileError: there are files, but none can be read.
-    """
-    damage: ModelFileError | None = None
-    for path in reversed(checkpoint_files(folder)):
-        try:
-            return path, _read(path), damage
-        except ModelFileError as error:
-            damage = damage or error
-    if damage is not None:
-        raise damage
-    return None
-
-
-def _read(path: Path) -> _Content:
-    """Identity, stages and seconds of a checkpoint."""
-    state = unpack(path, *load_file(path, CHECKPOINT))
-    match state:
-        case {"identity": dict(identity), "stages": dict(stages), "seconds": float(seconds)}:
-            return identity, stages, seconds
-    raise ModelFileError(f"{path} is a checkpoint of something else than a smore training")
-
-
-def _told_origin(path: Path, stages: dict[str, State]) -> str:
-    """The last stage of a checkpoint, how far it was, and when."""
-    saved = f"saved {_told_duration(time.time() - path.stat().st_mtime)} ago in {path}"
-    if not stages:
-        return f"going on from step 0, {saved}"
-    name, state = list(stages.items())[-1]
-    steps = f"step {state[STEPS]:,} of " if STEPS in state else ""
-    return f"going on from {steps}stage '{name}', {saved}"
-
-
-def _told_duration(seconds: float) -> str:
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        count = int(seconds // length)
-        if count > 0:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return "less than a minute"
-
-
 def _copied(state: State) -> State:
     """A state that later steps do not change."""
     if isinstance(state, Tensor):
@@ -395,18 +296,3 @@ def _copied(state: State) -> State:
     if isinstance(state, list | tuple):
         return type(state)(_copied(value) for value in state)
     return state
-
-
-def _require_same(path: Path, there: Mapping[str, str], here: Mapping[str, str]) -> None:
-    """Refuse to go on with another run's checkpoint."""
-    here = {name: str(value) for name, value in RETIRED.items() if name in there} | {**here}
-    differences = [
-        f"{name} was {there.get(name, 'not there')}, is {here.get(name, 'not there')}"
-        for name in sorted({*there, *here})
-        if there.get(name) != here.get(name)
-    ]
-    if differences:
-        raise SettingsError(
-            f"{path} belongs to another run: {'; '.join(differences)}. Resume with the settings "
-            f"and data it was started with, or remove {path.parent} to start anew"
-        )
