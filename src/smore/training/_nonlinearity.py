@@ -53,6 +53,8 @@ def _some(groups: NDArray[np.intp], num_snapshots: int) -> NDArray[np.bool_]:
 def errors_of_kinds(states: Array, groups: NDArray[np.intp]) -> tuple[float, float]:
     """Least mean squared errors of left-out forecasts by linear and by quadratic maps.
 
+    For the latter what they cannot reach stands, where that settles it.
+
     Args:
         states: (sequences, times, values) about their mean.
         groups: (sequences,) which trajectory each is of.
@@ -64,17 +66,27 @@ def errors_of_kinds(states: Array, groups: NDArray[np.intp]) -> tuple[float, flo
     # In units in which the leading direction is of order one, so are its squares.
     unit = np.sqrt(np.square(known[..., 0]).mean())
     known, missing = known / unit, missing / unit
-    kinds = ((False, LINEAR_SIZES), (True, QUADRATIC_SIZES))
-    linear, quadratic = (
-        min(
-            error
-            for size in sizes
-            if size == sizes[0] or size <= known.shape[2]
-            for error in _errors(known, missing, min(size, known.shape[2]), quadratic=quadratic)
-        )
-        for quadratic, sizes in kinds
+    linear = _least_error(known, missing, LINEAR_SIZES, quadratic=False)
+    least = _outside(missing, QUADRATIC_SIZES[-1])
+    if WORTHWHILE * least >= linear:
+        return linear, least
+    return linear, _least_error(known, missing, QUADRATIC_SIZES, quadratic=True)
+
+
+def _least_error(known: Array, missing: Array, sizes: tuple[int, ...], *, quadratic: bool) -> float:
+    """Of maps of several sizes, each with the ridge that suits it."""
+    most = known.shape[2]
+    return min(
+        error
+        for size in sizes
+        if size == sizes[0] or size <= most
+        for error in _errors(known, missing, min(size, most), quadratic=quadratic)
     )
-    return linear, quadratic
+
+
+def _outside(missing: Array, size: int) -> float:
+    """Mean square of what is to be forecast outside the leading directions."""
+    return float(np.square(missing[:, 1 : HORIZON + 1, size:]).sum(2).mean())
 
 
 def _errors(known: Array, missing: Array, size: int, *, quadratic: bool) -> Iterator[float]:
@@ -87,7 +99,7 @@ def _errors(known: Array, missing: Array, size: int, *, quadratic: bool) -> Iter
     left, singular, right = np.linalg.svd((features - middle) / spread, full_matrices=False)
     image = left.T @ (after - after.mean(0))
     steps = min(HORIZON, missing.shape[1] - 1)
-    beyond = np.square(missing[:, 1 : steps + 1, size:]).sum(2).mean()
+    beyond = _outside(missing, size)
     for ridge in RIDGES:
         inverse = singular / (singular**2 + ridge * len(before) + 1e-24 * singular[0] ** 2)
         step = (right.T * inverse) @ image / spread[:, None]
