@@ -199,3 +199,12 @@ def test_descent_ends_when_left_out_data_gain_nothing():
         judge=lambda: float(next(rising)),
     )
     assert steps == 61
+
+
+def test_errors_and_the_rounding_of_coefficients_are_weighed_together():
+    """Fields that the features hold exactly: the least ridge has the largest coefficients."""
+    decoder, small = network(0, 200), compress(block_of(points=2000), 8).block
+    sums = FeatureSums.of(decoder, small)
+    tried = [sums.solve(DIM, ridge) for ridge in (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)]
+    best = min(tried, key=lambda each: each.left_out + sums.rounding(each))
+    assert solve_decoder(decoder, small, ridge=1e-10) == pytest.approx(best.left_out)

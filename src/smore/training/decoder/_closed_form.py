@@ -29,9 +29,6 @@ RIDGE = 1e-10
 # Where a feature has fewer points than this, points that are left out choose a larger one.
 ENOUGH_POINTS = 8
 LARGER = (1e-8, 1e-6, 1e-4, 1e-2)
-# Large terms of a mode cancel, and float32 keeps what their rounding leaves of it: at most this
-# share of what the modes leave out anyhow.
-ROUNDING_SHARE = 0.01
 LEFT_OUT_POINTS = 0.2
 # A constant is part of the features' span when it has less than this share of its square beyond it.
 LEAST_CONSTANT = 1e-8
@@ -119,6 +116,10 @@ class FeatureSums:
         Each is off by up to half a unit in its last place, evenly: of variance eps² / 12.
         """
         return self.energy * (solution.largest * torch.finfo(torch.float32).eps) ** 2 / 12
+
+    def in_single(self, solution: Solution) -> float:
+        """What a solution leaves of ‖F‖² when its coefficients are in float32."""
+        return solution.left_out + self.rounding(solution)
 
     def error(self, solution: Solution) -> float:
         """‖F - Y M Z‖² of these points, for modes and latents that come from others."""
@@ -227,10 +228,14 @@ def solve_decoder(
     if not bool(sums.gram.isfinite().all()):
         return math.nan  # weights have diverged, which whoever looks at the decoder will see
     least = ridge or choose_ridge(decoder, block)
-    for ridge in (least, *(larger for larger in LARGER if larger > least)):
-        found = sums.solve(decoder.latent_dim, ridge)
-        if sums.rounding(found) <= ROUNDING_SHARE * found.left_out:
+    found = sums.solve(decoder.latent_dim, least)
+    for larger in LARGER:
+        if larger <= least:
+            continue
+        other = sums.solve(decoder.latent_dim, larger)
+        if other.left_out >= sums.in_single(found):  # as it is with still larger ones
             break
+        found = min(found, other, key=sums.in_single)
     kept = float(with_offset)
     decoder.set_matrices(found.matrix, kept * found.offset, kept * found.constant)
     return found.left_out
