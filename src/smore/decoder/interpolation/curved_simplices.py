@@ -8,8 +8,8 @@ the corners, written by its Bézier points,
     t_uvw = (the six c of the face) / 4 - (f_u + f_v + f_w) / 6,
 
 so that quadratic fields are met exactly and neighbours agree on their common face. A gradient is
-that of the cubic polynomial through a node's value that fits the nodes around it best. An edge much
-longer than the distances around a node says nothing about the field along it, as between the two
+that of a smooth function through the values of the nodes around (`_gradients`). An edge much longer
+than the distances around a node says nothing about the field along it, as between the two
 sides of a hole: there c_uw lies on the straight line. No field exceeds its Bézier points.
 
 Outside the simplices a field goes on from the nearest node along its gradient, about as far as the
@@ -28,16 +28,15 @@ from numpy.typing import NDArray
 from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
 from smore.decoder.interpolation.simplices import SAME_PLACE, Simplices
 
-DEGREE = 3
-# Nodes that a gradient comes from, for every coefficient of its polynomial.
-PER_TERM = 2.5
+# Of the polynomial in a gradient, and nodes that it comes from, for each of its terms.
+DEGREE, PER_TERM = 3, 2.5
+# What is added where nodes are the same, and where they do not tell a term of the polynomial.
+SAME, FLAT = 1e-12, 1e-10
 # An edge this many times as long as the way to the neighbours next to a node is not trusted.
 LONG = 4.0
 NEIGHBOURS = 3  # for every dimension
 # How far fields go on along a gradient outside the simplices, in units of that way.
 BEYOND = 1.0
-# Nodes at this share of a stencil's radius still count as much as any nearer ones.
-NEAR = 0.1
 # Nodes whose gradients are solved for at once, and simplices whose Bézier points are.
 AT_ONCE = 2**12
 
@@ -58,8 +57,7 @@ class CurvedSimplices(Interpolation):
         self.simplices = Simplices(nodes, on_sphere=on_sphere)
         self.num_nodes = self.num_coefficients = len(nodes)
         self.dim = nodes.shape[1] - on_sphere
-        terms = len(_powers(self.dim))
-        self.size = min(1 + round(PER_TERM * terms), len(nodes))
+        self.size = min(round(PER_TERM * len(_powers(self.dim))), len(nodes))
         # Outside the cones around a sphere is what is far away.
         self.border = np.array([], dtype=np.int64) if on_sphere else self.simplices.border
 
@@ -198,11 +196,8 @@ class CurvedSimplices(Interpolation):
         offsets = self.nodes[around] - self.nodes[owners, None]
         radius = np.maximum(distance[:, -1:], np.finfo(float).tiny)
         places = np.einsum("okd,ode->oke", offsets, frames) / radius[:, :, None]
-        trust = (distance / radius + NEAR) ** -2
-        terms = np.prod(places[:, :, None] ** _powers(self.dim), axis=-1)
-        fitted = np.linalg.pinv(trust[:, :, None] * terms) * trust[:, None]
-        local = fitted[:, : self.dim] / radius[:, :, None]
-        slopes = np.einsum("oek,ode->okd", local, frames)
+        local = _gradients(places) / radius[:, :, None]
+        slopes = np.einsum("oke,ode->okd", local, frames)
         # Of differences to the node's own value, wherever it is among equal points.
         own = (around == owners[:, None]).argmax(axis=1)
         slopes[np.arange(len(owners)), own] -= slopes.sum(axis=1)
@@ -227,9 +222,30 @@ def _no_further(ways: FloatArray, most: FloatArray) -> FloatArray:
     return ways * np.minimum(1.0, most / length)[:, None]
 
 
+def _gradients(places: FloatArray) -> FloatArray:
+    """Weights (stencils, k, d) of values at places (stencils, k, d) that give gradients at 0.
+
+    Those of s(x) = Σ λ_j |x - x_j|⁵ + a cubic polynomial, the smoothest function through the
+    values: a polynomial alone cannot follow what bends sharply, as flow does along a wall.
+    """
+    count, size, dim = places.shape
+    powers = _powers(dim)
+    terms = np.prod(places[:, :, None] ** powers, axis=-1)
+    away = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
+    system = np.zeros((count, size + len(powers), size + len(powers)))
+    system[:, :size, :size] = away**5 + SAME * np.eye(size)
+    system[:, :size, size:] = terms
+    system[:, size:, :size] = terms.mT
+    system[:, size:, size:] = -FLAT * np.eye(len(powers))
+    slopes = np.zeros((count, size + len(powers), dim))
+    slopes[:, :size] = -5 * np.linalg.norm(places, axis=2, keepdims=True) ** 3 * places
+    slopes[:, size + 1 : size + 1 + dim] = np.eye(dim)
+    return np.asarray(np.linalg.solve(system, slopes)[:, :size])
+
+
 def _powers(dim: int) -> NDArray[np.intp]:
-    """(terms, d) exponents of monomials without the constant, the coordinates first."""
+    """(terms, d) exponents of a polynomial: 1, the coordinates, the higher terms."""
     grid = np.indices((DEGREE + 1,) * dim).reshape(dim, -1).T
     degree = grid.sum(axis=1)
     higher = grid[(degree > 1) & (degree <= DEGREE)]
-    return np.concatenate([np.eye(dim, dtype=grid.dtype), higher])
+    return np.concatenate([np.zeros((1, dim), grid.dtype), np.eye(dim, dtype=grid.dtype), higher])
