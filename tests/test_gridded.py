@@ -132,3 +132,34 @@ def test_smooth_fields_get_a_network_and_rough_ones_a_grid():
     rough["u"] = rough.u + np.einsum("stk,kyx->styx", random.normal(size=(8, 12, 3)), shapes)
     model = SMORE(latent_dim=6).fit(rough[["u"]], progress=False)
     assert model.surrogate_.description.settings.decoder == "gridded"
+
+
+def scattered(places, wiggly=0.0):
+    """Plane waves that are a few points long, at scattered places; a front if wiggly."""
+    random = np.random.default_rng(4)
+    waves, rates = random.integers(-4, 5, size=(6, 2)), random.uniform(0.5, 3, size=6)
+    times = STEP * np.arange(60)
+    angles = 2 * np.pi * places @ waves.T - times[:, None, None] * rates
+    values = np.sin(angles).sum(2)
+    sharp = np.tanh(200 * (places[:, 0] - 0.5)) * np.cos(times)[:, None]
+    return Trajectories.from_arrays([(values + wiggly * sharp)[:, None]], places, [times])
+
+
+def test_between_scattered_points_smooth_fields_are_a_networks():
+    """Interpolation errs by tenths there, a network that is nearly exact at the points does not."""
+    places = np.random.default_rng(3).uniform(size=(1600, 2))
+    learned, between = places[:1200], places[1200:]
+    model = SMORE().fit(scattered(learned), progress=False)
+    assert model.surrogate_.description.settings.decoder == "network"
+    assert model.surrogate_.description.training.findings["decoder_error"] < 1e-8
+    start = scattered(learned).leading(1)
+    truth = scattered(between).sequences[0]
+    forecast = model.forecast(start, truth.times[1:], points=between, uncertainty=False)
+    error = forecast["u0"].values.reshape(truth.fields[1:, 0].shape) - truth.fields[1:, 0]
+    assert np.square(error).mean() < 1e-4 * truth.fields.var()
+
+
+def test_between_scattered_points_fronts_are_interpolated():
+    places = np.random.default_rng(3).uniform(size=(1200, 2))
+    model = SMORE().fit(scattered(places, wiggly=1.0), progress=False)
+    assert model.surrogate_.description.settings.decoder == "gridded"

@@ -23,7 +23,7 @@ from smore.training.decoder.compression import Compressed
 
 # What is tried where points can tell.
 SCALES = (8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-# Points that are looked at, and the share of them that is left out.
+# Most points that are looked at, and the share of them that is left out.
 MOST_POINTS = 4096
 LEFT_OUT = 0.25
 # A network that leaves so many times too much of some points will not do better at all of them.
@@ -93,8 +93,17 @@ def _split(compressed: Compressed) -> tuple[Block, Block]:
     )
 
 
-def network_is_better(network: FilterNetwork, compressed: Compressed, nodes: Nodes) -> bool:
-    """Whether a network says more than an interpolation about points between every other one."""
+def network_is_better(
+    network: FilterNetwork, compressed: Compressed, nodes: Nodes, clearly: float = 1.0
+) -> bool:
+    """Whether a network errs less than an interpolation at points between every other one.
+
+    Args:
+        network: with its scale.
+        compressed: the data.
+        nodes: the points of the interpolation.
+        clearly: by which factor, at least.
+    """
     kept = _every_other(nodes.mesh)
     coarse = Mesh.scattered(nodes.mesh.coords[kept], nodes.mesh.weights[kept])
     if nodes.mesh.separable:
@@ -104,12 +113,15 @@ def network_is_better(network: FilterNetwork, compressed: Compressed, nodes: Nod
     interpolation = interpolation_of(coarse, nodes.coordinate_map)
     if interpolation is None or not nodes.seen.all() or not isinstance(compressed.block, Block):
         return False
+    judged = _some_of(~kept, LEFT_OUT)
     sums, others = (
-        FeatureSums.of(network, compressed.block.at(_rows(each, nodes))) for each in (kept, ~kept)
+        FeatureSums.of(network, compressed.block.at(_rows(each, nodes)))
+        for each in (_some_of(kept, 1 - LEFT_OUT), judged)
     )
     ridges = (RIDGE, *LARGER)
     learned = min(others.error(sums.solve(network.latent_dim, ridge)) for ridge in ridges)
-    return learned <= _interpolated_error(nodes, network.latent_dim, kept, interpolation)
+    interpolated = _interpolated_error(nodes, network.latent_dim, kept, judged, interpolation)
+    return clearly * learned <= interpolated
 
 
 def _every_other(mesh: Mesh) -> NDArray[np.bool_]:
@@ -121,20 +133,32 @@ def _every_other(mesh: Mesh) -> NDArray[np.bool_]:
     return np.random.default_rng(0).uniform(size=mesh.num_points) < 0.5
 
 
+def _some_of(points: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:
+    """An even choice among them, of at most a share of the most that are looked at."""
+    chosen, most = points.nonzero()[0], round(share * MOST_POINTS)
+    some = np.zeros_like(points)
+    some[chosen[np.linspace(0, len(chosen) - 1, min(most, len(chosen))).round().astype(int)]] = True
+    return some
+
+
 def _interpolated_error(
-    nodes: Nodes, latent_dim: int, kept: NDArray[np.bool_], interpolation: Interpolation
+    nodes: Nodes,
+    latent_dim: int,
+    kept: NDArray[np.bool_],
+    judged: NDArray[np.bool_],
+    interpolation: Interpolation,
 ) -> float:
-    """‖F - J₀ Z‖² at the points in between, of modes known at the kept ones."""
+    """‖F - J₀ Z‖² at the judged points, of modes known at the kept ones."""
     compressed = nodes.compressed
-    places = nodes.coordinate_map(nodes.mesh.coords[~kept])
+    places = nodes.coordinate_map(nodes.mesh.coords[judged])
     index, weight = interpolation.weights(places)
     points = compressed.total_points / len(nodes.seen)
     sizes = (compressed.energies[:latent_dim] / points).sqrt().numpy()
-    total = float(compressed.block.at(_rows(~kept, nodes)).values[:, latent_dim:-1].square().sum())
+    total = float(compressed.block.at(_rows(judged, nodes)).values[:, latent_dim:-1].square().sum())
     for modes in nodes.values(latent_dim)[1].numpy():
         found = interpolation.coefficients(modes[kept])
         decoded = np.einsum("ns,nsp->np", weight, found[index])
-        total += float((((decoded - modes[~kept]) * sizes) ** 2).sum())
+        total += float((((decoded - modes[judged]) * sizes) ** 2).sum())
     return total
 
 

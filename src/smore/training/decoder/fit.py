@@ -28,7 +28,7 @@ from smore.training.decoder._variable_projection import fit_decoder, projection_
 from smore.training.decoder.compression import Compressed
 from smore.training.decoder.pieces import Piece
 from smore.training.held_out import held_out
-from smore.training.memory import chunk_size_for
+from smore.training.memory import HIDDEN_RANGE, chunk_size_for
 from smore.training.preparing import Prepared
 
 # A closed form this close to what any linear basis could do is as good as descent would make it,
@@ -42,10 +42,14 @@ WIDER, WIDEST = (1, 2, 4, 8), 512
 # Most steps of descent with FiLM matrices solved for at each, and how many times larger these are.
 ELIMINATED_STEPS = 200
 ELIMINATED_RATE = 4.0
+# Points that a feature of a network between scattered points needs.
+PER_FEATURE = 2
 # A network may leave so many times as much as the best basis before a gridded one is taken.
 AS_GOOD = 1.02
-# ... or what float32 leaves of fields of variance 1.
-ROUNDED = 1e-12
+# ... or what float32 leaves of fields of variance 1. Between scattered points interpolation is much
+# less sure than between the lines of a grid: there a network is taken, too, that is nearly exact
+# everywhere and errs less by this factor.
+ROUNDED, CLEARLY = 1e-12, 100.0
 # Numbers that the modes of a gridded basis may take in a model file.
 MOST_NUMBERS = 2**26
 
@@ -141,6 +145,14 @@ class DecoderFit:
             return [width]
         return [times * width for times in WIDER if times == 1 or times * width <= WIDEST]
 
+    def _width_for(self, num_points: int) -> int:
+        """The widest that is usual, with features for which so many points are enough."""
+        width, most = self.settings.hidden_dim, num_points // PER_FEATURE
+        assert width is not None
+        if self.prepared.asked.hidden_dim is not None:
+            return width
+        return max(width, min(HIDDEN_RANGE[1], most // (self.settings.num_hidden + 1)))
+
     def _as_wide_as(self, width: int) -> Settings:
         """The settings with another width; fewer points of a wider network fit into memory."""
         asked, blocks = self.prepared.asked, self.prepared.problem.blocks
@@ -170,16 +182,24 @@ class DecoderFit:
     def _as_good_as(self, nodes: Nodes) -> FilterNetwork | None:
         """A network that decodes the mesh as well as its own modes do, and better in between.
 
-        None where the closed form gives none: descent would cost more than it could gain.
+        Among scattered points it may be nearly exact instead, if it is much better in between. None
+        where the closed form gives none: descent would cost more than it could gain.
         """
-        compressed = nodes.compressed
-        most = max(AS_GOOD * self.findings.get("pod_limit", 0.0), ROUNDED)
+        compressed, on_grid = nodes.compressed, nodes.mesh.separable
+        if not on_grid:
+            self.settings = self._as_wide_as(self._width_for(nodes.mesh.num_points))
+        as_good = max(AS_GOOD * self.findings.get("pod_limit", 0.0), ROUNDED)
+        most = as_good if on_grid else max(as_good, NEARLY_EXACT)
         scale = self._scale(most - compressed.rest)
         if scale is None:
             return None
         network = self._network(scale)
+        if not network_is_better(network, compressed, nodes):
+            return None
         left = self._solve(network)
-        good = left is not None and left <= most and network_is_better(network, compressed, nodes)
+        if left is None or left > most:
+            return None
+        good = left <= as_good or network_is_better(network, compressed, nodes, CLEARLY)
         return network if good else None
 
     def _nodes(self) -> Nodes | None:
