@@ -163,3 +163,11 @@ def test_between_scattered_points_fronts_are_interpolated():
     places = np.random.default_rng(3).uniform(size=(1200, 2))
     model = SMORE().fit(scattered(places, wiggly=1.0), progress=False)
     assert model.surrogate_.description.settings.decoder == "gridded"
+
+
+@pytest.mark.parametrize("count", [37, 1499])
+def test_any_number_of_scattered_points_has_a_network_to_try(count):
+    """Half of its filters are sines: widths are even."""
+    places = np.random.default_rng(6).uniform(size=(count, 2))
+    model = SMORE().fit(scattered(places), progress=False)
+    assert model.surrogate_.description.settings.decoder in ("network", "gridded")

@@ -151,7 +151,8 @@ class DecoderFit:
         assert width is not None
         if self.prepared.asked.hidden_dim is not None:
             return width
-        return max(width, min(HIDDEN_RANGE[1], most // (self.settings.num_hidden + 1)))
+        each = most // (self.settings.num_hidden + 1)
+        return max(width, min(HIDDEN_RANGE[1], each - each % 2))  # half sines, half cosines
 
     def _as_wide_as(self, width: int) -> Settings:
         """The settings with another width; fewer points of a wider network fit into memory."""
