@@ -1,9 +1,6 @@
 """Decoder constants against loops over the network as the paper writes it, and against search."""
 
-import inspect
-import itertools
 import math
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,8 +13,6 @@ from oracles import theorem_bounds as oracle
 from smore.analysis.decoder_constants import (
     DecoderConstants,
     _chart,
-    _fourth,
-    _Units,
     decoder_constants,
     field_bound,
 )
@@ -28,8 +23,6 @@ from smore.decoder import Basis, Decoder, FilterNetwork
 from waves import planted, trajectories
 
 BOX = BoxMap(lower=(-1.0, 2.0), upper=(1.0, 5.0))
-
-NORMALISED = _Units(torch.zeros(1).double(), torch.ones(1).double())
 
 
 def default_weights(coords, dims, shape, along, geometry):
@@ -105,90 +98,6 @@ def test_constants_agree_with_the_network_as_the_paper_writes_it():
         surrogate.decoder, points, (0.3, -1.0), (2.0, 0.5)
     )
     assert constants.growth_slope >= oracle.growth_slope(surrogate.decoder, points, (2.0, 0.5))
-
-
-@torch.no_grad()
-def literal_bounds(surrogate, mesh, max_points):
-    """Largest norms on mesh and grid, with the curvature between their points, and beyond it."""
-    decoder, scale = surrogate.decoder, torch.tensor([2.0, 0.5], dtype=torch.float64)
-    chart = _chart(surrogate.description.coordinate_map, mesh)
-    grid, steps = chart.grid(max_points)
-    everywhere = torch.cat([grid, torch.as_tensor(BOX(mesh.coords))])
-    here = decoder.basis(everywhere)
-    offsets = torch.tensor([0.3, -1.0], dtype=torch.float64) + scale * here.offset[:, None]
-    peaks = [float(offsets.norm(dim=1).max()), 2.0 * float(here.modes.norm(dim=1).max())]
-
-    def values(point):
-        basis = decoder.basis(point[None])
-        return torch.cat([basis.offset, basis.modes[0]])
-
-    bends = torch.stack([torch.func.jacfwd(torch.func.jacfwd(values))(point) for point in grid])
-    units, fourth = [float(scale.norm()), 2.0], _fourth(decoder, chart, NORMALISED)
-    estimates, bounds = [], []
-    for number, part in enumerate((slice(0, 1), slice(1, None))):
-        estimate, beyond = peaks[number], 0.0
-        for i in range(2):
-            curvature = float(bends[:, part, i, i].norm(dim=1).max())
-            estimate += units[number] * curvature * float(steps[i]) ** 2 / 8
-            for j in range(2):
-                product = float(steps[i] * steps[j]) ** 2 / 64
-                beyond += units[number] * float(fourth[number, i, j]) * product
-        estimates.append(estimate)
-        bounds.append((estimate + beyond) * (1 + 1e-9))
-    return peaks, estimates, bounds
-
-
-def test_a_bound_is_proven_if_it_is_at_most_twice_what_was_seen(monkeypatch):
-    """Else it is an estimate: without what the weights allow beyond the sampled curvature."""
-    monkeypatch.setattr(sys.modules["smore.analysis.decoder_constants"], "FINER", (1,))
-    mesh, ratios = box_grid(3), []
-    for frequency_scale, max_points in itertools.product((3.0, 6.0, 8.0, 10.0, 12.0), (4, 9)):
-        surrogate = model(network(2, 1, frequency_scale).double())
-        peaks, estimates, bounds = literal_bounds(surrogate, mesh, max_points)
-        found = decoder_constants(surrogate, mesh, max_points=max_points)
-        ratios.append(max(bound / peak for bound, peak in zip(bounds, peaks, strict=True)))
-        assert found.rigorous == (ratios[-1] <= 2)
-        expected = bounds if found.rigorous else estimates
-        assert [found.growth_offset, found.growth_slope] == pytest.approx(expected, rel=2e-10)
-    assert any(1 < ratio < 2 for ratio in ratios)
-    assert any(2 < ratio < 4 for ratio in ratios)
-
-
-def test_where_a_grid_proves_nothing_a_finer_one_is_tried():
-    surrogate, mesh = model(network(2, 1, 12.0).double()), box_grid(3)
-    coarse, fine = (literal_bounds(surrogate, mesh, max_points) for max_points in (9, 36))
-    assert max(bound / peak for bound, peak in zip(coarse[2], coarse[0], strict=True)) > 2
-    found = decoder_constants(surrogate, mesh, max_points=9)
-    assert found.rigorous
-    assert [found.growth_offset, found.growth_slope] == pytest.approx(fine[2], rel=2e-10)
-
-
-@pytest.mark.parametrize("max_points", [1, 4, 9, 50, 1000])
-def test_a_grid_has_all_corners_and_the_steps_it_says(max_points):
-    mesh = box_grid(3, BoxMap(lower=(-3.0, 2.0), upper=(1.5, 8.0)))
-    for chart in (_chart(BOX, mesh), _chart(SphereMap(), globe(4))):
-        grid, steps = chart.grid(max_points)
-        for axis in range(2):
-            places = grid[:, axis].unique()
-            assert places[0] == pytest.approx(float(chart.lower[axis]))
-            assert places[-1] == pytest.approx(float(chart.upper[axis]))
-            torch.testing.assert_close(places.diff(), steps[axis].expand(len(places) - 1))
-        assert len(grid) <= max(max_points, 4) * 2
-    assert len(_chart(BOX, box_grid(3)).grid(4)[0]) == 4
-
-
-@pytest.mark.parametrize("w", [0.1, 3.0])
-def test_fourth_derivatives_of_a_wave_on_a_sphere_are_those_of_faa_di_bruno(w):
-    """Of cos(w sin φ): one for every way to part four derivatives, 1, 7, 6 and 1 of them."""
-    frequency = torch.tensor([w, w], dtype=torch.float64)
-    expected = w**4 + 6 * w**3 + 7 * w**2 + w
-    found = _chart(SphereMap(), globe(4)).fourth(frequency)
-    torch.testing.assert_close(found, torch.full((2, 2), expected, dtype=torch.float64))
-
-
-def test_suprema_are_sought_on_sixteen_thousand_points():
-    default = inspect.signature(decoder_constants).parameters["max_points"].default
-    assert default == 16_384
 
 
 def test_the_part_of_a_sphere_is_that_of_the_domain_whatever_meridian_is_zero():
@@ -280,24 +189,32 @@ def spikes(frequency, num_hidden):
 
 @pytest.mark.parametrize("num_hidden", [0, 3])
 @pytest.mark.parametrize("per_cell", [1, 2, 7])
-def test_spikes_between_the_sample_points_are_not_proven_away(num_hidden, per_cell, monkeypatch):
-    """On all 33 points of the grid both the spikes and their second derivatives vanish."""
-    monkeypatch.setattr(sys.modules["smore.analysis.decoder_constants"], "FINER", (1,))
+def test_spikes_between_the_sample_points_are_not_proven_away(num_hidden, per_cell):
+    """They vanish at every point of the mesh."""
     line = BoxMap(lower=(0.0,), upper=(0.5,))
     surrogate = model(
         spikes(math.pi * 32 / 0.5 * per_cell, num_hidden), line, shift=(0.0,), scale=(1.0,)
     )
-    mesh = Mesh.scattered(np.array([[0.0], [0.5]]), np.full(2, 0.25))
+    places = np.linspace(0, 0.5, 33)[:, None]
+    mesh = Mesh.scattered(places, np.full(33, 0.5 / 33))
     offsets, slopes = norms_at(surrogate, np.linspace(0, 0.5, 20_001)[:, None])
     np.testing.assert_allclose([offsets.max(), slopes.max()], 6.0, rtol=1e-3)
-    fooled = decoder_constants(surrogate, mesh, max_points=33)
-    assert fooled.num_points == 35
-    assert fooled.growth_slope == pytest.approx(1.0)
+    np.testing.assert_allclose(norms_at(surrogate, places), 1.0)
+    fooled = decoder_constants(surrogate, mesh, max_points=100)
+    assert fooled.num_points == 133
     assert not fooled.rigorous
-    fine = decoder_constants(surrogate, mesh, max_points=2**14)
+    fine = decoder_constants(surrogate, mesh)
     assert fine.rigorous
     assert 6.0 <= fine.growth_slope < 6.1
     assert 6.0 <= fine.growth_offset < 6.1
+
+
+@pytest.mark.parametrize("max_points", [9, 400, 2**14, 2**17])
+def test_no_more_points_are_looked_at_than_allowed(max_points):
+    mesh = box_grid(3)
+    constants = decoder_constants(model(network().double()), mesh, max_points=max_points)
+    assert constants.num_points <= max_points + mesh.num_points
+    assert constants.rigorous == (max_points > 2**13)
 
 
 def test_a_domain_includes_the_mesh_where_it_reaches_further():
@@ -415,7 +332,6 @@ def test_the_planted_waves_have_their_known_constants():
     assert constants.rigorous
     assert constants.growth_offset == 0.0
     assert constants.growth_slope == pytest.approx(2.0, rel=1e-2)
-    assert constants.num_points <= 2**14 + surrogate.mesh.num_points
     assert isinstance(constants, DecoderConstants)
 
 
@@ -445,30 +361,3 @@ def test_nothing_is_proven_about_other_decoders():
     constants = decoder_constants(model(Gaussian()), box_grid(4))
     assert not constants.rigorous
     assert math.isfinite(constants.growth_slope)
-
-
-@pytest.mark.parametrize("num_hidden", [0, 2])
-@pytest.mark.parametrize("on_sphere", [False, True])
-@pytest.mark.parametrize("frequency_scale", [0.5, 8.0])
-def test_fourth_derivatives_stay_below_the_bound_that_proofs_rest_on(
-    num_hidden, on_sphere, frequency_scale
-):
-    domain = SphereMap() if on_sphere else BOX
-    decoder = network(domain.decoder_dim, num_hidden, frequency_scale).double()
-    geometry = "sphere" if on_sphere else "box"
-    chart = _chart(domain, scattered_mesh(random_places(domain, 3), geometry))
-
-    def field(parameters):
-        basis = decoder.basis(chart.place(parameters[None]))
-        return torch.cat([basis.offset, basis.modes[0]])
-
-    derivative = field
-    for _ in range(4):
-        derivative = torch.func.jacfwd(derivative)
-    points = chart.grid(200)[0]
-    with torch.no_grad():
-        fourth = torch.func.vmap(derivative)(points)  # (points, field, i, j, k, l)
-        pairs = torch.einsum("pfiijj->pfij", fourth)
-        bound = _fourth(decoder, chart, NORMALISED)
-    assert (pairs[:, 0].abs().amax(0) <= bound[0]).all()
-    assert (pairs[:, 1:].norm(dim=1).amax(0) <= bound[1]).all()

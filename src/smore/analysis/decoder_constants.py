@@ -10,33 +10,31 @@ Channel k of the field at x is shift_k + scale_k (c₀(x) + J₀(x) z_k), so the
 With modes J_k of its own for every channel, J is that of all channels, scale_k J_k one below the
 other: D_D = sup_x ‖J(x)‖_F and L_D = λ_max(∫ JᵀJ dx)^½.
 
-The largest value on a sample is only a lower bound of a supremum. Between the points of a grid of
-steps h_j, linear interpolation cannot exceed the values at the corners, and its error is at most
-h_j²/8 times the second derivative along each axis j. The same holds for the second derivative
-itself, so that with q_j = h_j²/8
-
-    sup ‖f‖ <= max ‖f‖ + Σ_j q_j (max ‖∂_j² f‖ + Σ_i q_i sup ‖∂_i² ∂_j² f‖)
-
-where both maxima are over the grid. The last supremum follows from the weights alone: c₀ and J₀ are
-sums of products of sines and cosines, of which every derivative is bounded. A Lipschitz constant
-from the weights and a fill distance would do in principle, but give bounds that are tens of times
-too large for a trained network and a grid of reasonable size.
+The largest value on a sample is only a lower bound of a supremum. Those of a network are proved
+from its values at Chebyshev points and from its weights (`_suprema`), those of interpolations from
+the coefficients between which it stays.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import jvp
 
+from smore.analysis._suprema import (
+    NEGLIGIBLE,
+    BoxChart,
+    Chart,
+    SphereChart,
+    sampled,
+    suprema,
+)
 from smore.data import BoxMap, Mesh, SphereMap
 from smore.decoder import Basis, Decoder, FilterNetwork, GriddedBasis
 
@@ -45,11 +43,10 @@ if TYPE_CHECKING:  # a surrogate may one day ask for its own certificate
 
 # A bound of more than this many times the sample maximum tells less than the sample does.
 USEFUL = 2.0
-# How many times finer grids are tried where one does not prove such a bound.
-FINER = (1, 4, 16)
-NEGLIGIBLE = 1e-6
-# Points whose derivatives are taken at once.
-CHUNK = 2**10
+# Points at which decoders are looked at of which nothing can be proved.
+SAMPLED = 2**14
+# Points that are decoded at once.
+CHUNK = 2**12
 # What sums in float64 may lose of a bound that is claimed to be proven.
 _ROUND_OFF = 1e-9
 
@@ -70,7 +67,7 @@ class DecoderConstants:
             units (a grid's outermost cells reach half a step beyond its points), for a sphere in
             steradians, whatever its radius; if weights came with the data, in their units.
         rigorous: whether C_D and D_D are proven upper bounds of the suprema over Ω. If not, they
-            are estimates: sample maximum and sampled curvature.
+            are estimates: the largest values of a sample.
         num_points: points at which the decoder was evaluated.
     """
 
@@ -96,42 +93,43 @@ def field_bound(constants: DecoderConstants, centre_norm: float, radius: float) 
 
 @torch.no_grad()
 def decoder_constants(
-    surrogate: Surrogate, mesh: Mesh, *, max_points: int = 2**14
+    surrogate: Surrogate, mesh: Mesh, *, max_points: int = 2**20
 ) -> DecoderConstants:
     """C_D, D_D and L_D of a trained decoder.
 
     Args:
         surrogate: the trained model.
         mesh: points and weights of the L2 norm.
-        max_points: size of the grid on which suprema are sought first; each of its points costs
-            about as much as five evaluations of the decoder per coordinate. Where it proves
-            nothing, up to 16 times as many are tried.
+        max_points: how many points a network may be evaluated at to prove suprema.
     """
     description = surrogate.description
     decoder = copy.deepcopy(surrogate.decoder).to("cpu", torch.float64)
     units = _Units.of(surrogate)
     coords = torch.as_tensor(description.coordinate_map(mesh.coords))
-    gram, mesh_peaks = _on_mesh(decoder, coords, torch.tensor(mesh.weights), units)
+    gram, peaks = _on_mesh(decoder, coords, torch.tensor(mesh.weights), units)
     if isinstance(decoder, GriddedBasis):
-        return _of_coefficients(decoder, units, gram, mesh_peaks, mesh)
+        return _of_coefficients(decoder, units, gram, peaks, mesh)
     chart = _chart(description.coordinate_map, mesh)
-    fourth = _fourth(decoder, chart, units)
-    peaks, rigorous = mesh_peaks, False
-    for finer in FINER:
-        grid, steps = chart.grid(finer * max_points)
-        reach = steps**2 / 8
-        beyond = torch.einsum("fij,i,j->f", fourth, reach, reach)
-        if finer > 1 and bool((beyond > (USEFUL - 1) * peaks).any()):
-            continue  # whatever is on this grid, it would prove nothing
-        grid_peaks, bends = _on_grid(decoder, chart, grid, units)
-        peaks = torch.maximum(peaks, grid_peaks)
-        estimate = peaks + bends @ reach
-        bound = (estimate + beyond) * (1 + _ROUND_OFF)
-        num_points = len(grid) + mesh.num_points
-        rigorous = bool((bound <= USEFUL * peaks).all())
-        if rigorous:
-            break
-    growth_offset, growth_slope = (bound if rigorous else estimate).tolist()
+
+    def largest(places: Tensor) -> Tensor:
+        return _largest(*units.rows(decoder, places))
+
+    if isinstance(decoder, FilterNetwork):
+        amplitudes = _Amplitudes(decoder, units)
+        found = suprema(decoder, chart, amplitudes, largest, peaks, max_points)
+    else:
+        found = sampled(chart, largest, peaks, min(max_points, SAMPLED))
+    return _constants(found.peaks, found.bound, gram, mesh, found.num_points + mesh.num_points)
+
+
+def _constants(
+    peaks: Tensor, bound: Tensor, gram: Tensor, mesh: Mesh, num_points: int
+) -> DecoderConstants:
+    """With the bounds (2,) of the suprema if they say more than the largest values seen (2,)."""
+    bound = bound * (1 + _ROUND_OFF)
+    negligible = NEGLIGIBLE * float(peaks.max())  # an offset of nothing but round-off, say
+    rigorous = bool((bound <= USEFUL * peaks + negligible).all())
+    growth_offset, growth_slope = (bound if rigorous else peaks).tolist()
     return DecoderConstants(
         growth_offset=growth_offset,
         growth_slope=growth_slope,
@@ -150,18 +148,7 @@ def _of_coefficients(
     for bases in decoder.bounding():
         each = bases if decoder.joint else bases * len(units.scale)
         bound = torch.maximum(bound, _largest(*units.of_bases(each, decoder.joint)))
-    bound = bound * (1 + _ROUND_OFF)
-    negligible = NEGLIGIBLE * float(bound.max())  # an offset of nothing but round-off, say
-    rigorous = bool((bound <= USEFUL * peaks + negligible).all())
-    growth_offset, growth_slope = (bound if rigorous else peaks).tolist()
-    return DecoderConstants(
-        growth_offset=growth_offset,
-        growth_slope=growth_slope,
-        lipschitz=float(torch.linalg.eigvalsh(gram)[-1].clamp(min=0).sqrt()),
-        measure=float(mesh.weights.sum()),
-        rigorous=rigorous,
-        num_points=mesh.num_points,
-    )
+    return _constants(peaks, bound, gram, mesh, mesh.num_points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,148 +209,38 @@ def _on_mesh(
     return gram, peaks
 
 
-def _on_grid(decoder: Decoder, chart: _Chart, grid: Tensor, units: _Units) -> tuple[Tensor, Tensor]:
-    """Largest norms (2,) of offset and modes, and of their ∂_j² (2, axes), in the user's units."""
-    num_axes = grid.shape[1]
-    peaks = torch.zeros(2, dtype=torch.float64)
-    bends = torch.zeros(2, num_axes, dtype=torch.float64)
-
-    def rows(points: Tensor) -> tuple[Tensor, Tensor]:
-        return units.rows(decoder, chart.place(points))
-
-    for points in grid.split(CHUNK):
-        peaks = torch.maximum(peaks, _largest(*rows(points)))
-        for axis in range(num_axes):
-            direction = torch.zeros_like(points)
-            direction[:, axis] = 1.0
-
-            def slope(points: Tensor, direction: Tensor = direction) -> tuple[Tensor, Tensor]:
-                slopes: tuple[Tensor, Tensor] = jvp(rows, (points,), (direction,))[1]
-                return slopes
-
-            bend = _largest(*jvp(slope, (points,), (direction,))[1])
-            bends[:, axis] = torch.maximum(bends[:, axis], bend)
-    return peaks, bends
-
-
 def _largest(offset: Tensor, modes: Tensor) -> Tensor:
     """(2,) the largest norm of a row."""
     return torch.stack([offset.norm(dim=1).max(), modes.norm(dim=1).max()])
 
 
-def _fourth(decoder: Decoder, chart: _Chart, units: _Units) -> Tensor:
-    """Bounds of ‖∂_i² ∂_j²‖ of offset and modes everywhere, (2, axes, axes), from the weights.
-
-    Layer l contributes y_l b_l to c₀ and y_l M_l to J₀, where y_l is a product of the filters from
-    the last to l with matrices between them. Each filter is bounded by one, so ‖y_l‖ is at most the
-    product of the matrix norms; derivatives of y_l add up the phases of its filters.
-    """
-    if not isinstance(decoder, FilterNetwork):
-        return torch.full((2, chart.num_axes, chart.num_axes), torch.inf, dtype=torch.float64)
-    shape = (decoder.num_outputs, chart.num_axes, chart.num_axes)
-    offsets, modes = (torch.zeros(shape, dtype=torch.float64) for _ in range(2))
-    for size, frequency, layer in _layers(decoder, chart):
-        most = size * chart.fourth(frequency)
-        bias = decoder.biases[layer].view(decoder.num_outputs, -1)
-        matrix = decoder.modulations[layer].view(decoder.num_outputs, -1, decoder.latent_dim)
-        offsets += bias.norm(dim=1)[:, None, None] * most
-        modes += torch.linalg.matrix_norm(matrix, 2)[:, None, None] * most
-    return units.total(offsets, modes)
-
-
-def _layers(decoder: FilterNetwork, chart: _Chart) -> Iterator[tuple[Tensor, Tensor, int]]:
-    """From last to first: a bound of ‖y_l‖, the highest frequency along each axis, and l."""
-    size = decoder.output_weight.norm()
-    frequency = torch.zeros(chart.num_axes, dtype=torch.float64)
-    for layer in reversed(range(len(decoder.frequencies))):
-        frequency = frequency + chart.highest(decoder.filter_scale * decoder.frequencies[layer])
-        yield size, frequency, layer
-        if layer:
-            size = size * torch.linalg.matrix_norm(decoder.weights[layer - 1], 2)
-
-
 @dataclass(frozen=True, eq=False)
-class _Chart(ABC):
-    """A box [lower, upper] of parameters, and the part of space that it stands for."""
+class _Amplitudes:
+    """From bounds of ‖y_l‖ for every layer to those of what the layers contribute to the rows."""
 
-    lower: Tensor
-    upper: Tensor
+    decoder: FilterNetwork
+    units: _Units
 
-    @property
-    def num_axes(self) -> int:
-        return len(self.lower)
-
-    def grid(self, max_points: int) -> tuple[Tensor, Tensor]:
-        """Parameters (points, axes) of a grid with all corners, and its step along each axis."""
-        extent = self.upper - self.lower
-        width = float(extent.prod() / max_points) ** (1 / self.num_axes)
-        counts = (extent / width + 1e-9).long().clamp(min=2)  # 33 points are not 32.999
-        axes = [
-            low + length * torch.linspace(0, 1, int(count), dtype=torch.float64)
-            for low, length, count in zip(self.lower, extent, counts, strict=True)
-        ]
-        points = torch.cartesian_prod(*axes).view(-1, self.num_axes)
-        return points, extent / (counts - 1)
-
-    @abstractmethod
-    def place(self, parameters: Tensor) -> Tensor:
-        """Decoder coordinates (points, d) of parameters (points, axes)."""
-
-    @abstractmethod
-    def highest(self, frequencies: Tensor) -> Tensor:
-        """(axes,) how fast phases with `frequencies` (filters, d) can change along each axis."""
-
-    @abstractmethod
-    def fourth(self, frequency: Tensor) -> Tensor:
-        """Bounds (axes, axes) of |∂_i² ∂_j²| of a wave whose phase changes by `frequency`."""
+    def __call__(self, sizes: list[Tensor]) -> Tensor:
+        decoder, outputs = self.decoder, self.decoder.num_outputs
+        offsets, modes = (torch.zeros(outputs, len(sizes[0]), dtype=torch.float64) for _ in "cJ")
+        for size, bias, matrix in zip(sizes, decoder.biases, decoder.modulations, strict=True):
+            offsets += bias.view(outputs, -1).norm(dim=1)[:, None] * size
+            matrices = matrix.view(outputs, -1, decoder.latent_dim)
+            modes += torch.linalg.matrix_norm(matrices, 2)[:, None] * size
+        return self.units.total(offsets, modes)
 
 
-class _BoxChart(_Chart):
-    """Parameters are the decoder's coordinates."""
-
-    def place(self, parameters: Tensor) -> Tensor:
-        return parameters
-
-    def highest(self, frequencies: Tensor) -> Tensor:
-        return frequencies.abs().amax(0)
-
-    def fourth(self, frequency: Tensor) -> Tensor:
-        return torch.outer(frequency**2, frequency**2)
-
-
-class _SphereChart(_Chart):
-    """Parameters are latitude and longitude in radians.
-
-    Unit vectors have partial derivatives of norm at most one, to any order. By Faà di Bruno's rule
-    the fourth derivatives of a wave of frequency w are then at most w⁴ + 6w³ + 7w² + w, and so for
-    products of waves with the sum of their frequencies (Touchard polynomials are binomial).
-    """
-
-    def place(self, parameters: Tensor) -> Tensor:
-        latitude, longitude = parameters.unbind(-1)
-        across = latitude.cos()
-        return torch.stack(
-            [across * longitude.cos(), across * longitude.sin(), latitude.sin()], dim=-1
-        )
-
-    def highest(self, frequencies: Tensor) -> Tensor:
-        return frequencies.norm(dim=1).max().expand(2)
-
-    def fourth(self, frequency: Tensor) -> Tensor:
-        w = frequency[0]
-        return (w**4 + 6 * w**3 + 7 * w**2 + w).expand(2, 2)
-
-
-def _chart(coordinate_map: BoxMap | SphereMap, mesh: Mesh) -> _Chart:
+def _chart(coordinate_map: BoxMap | SphereMap, mesh: Mesh) -> Chart:
     """The training domain, enlarged to hold every point of `mesh`."""
     if isinstance(coordinate_map, BoxMap):
         coords = coordinate_map(mesh.coords)
         lower, upper = np.minimum(coords.min(axis=0), 0.0), np.maximum(coords.max(axis=0), 0.5)
-        return _BoxChart(torch.tensor(lower), torch.tensor(upper))
+        return BoxChart(torch.tensor(lower), torch.tensor(upper))
     latitude, longitude = mesh.coords.T
     # Longitudes within half a turn of the middle of the domain: together never more than a circle.
     middle = (coordinate_map.west + coordinate_map.east) / 2
     longitude = middle + (longitude - middle + 180.0) % 360.0 - 180.0
     lower = [min(coordinate_map.south, latitude.min()), min(coordinate_map.west, longitude.min())]
     upper = [max(coordinate_map.north, latitude.max()), max(coordinate_map.east, longitude.max())]
-    return _SphereChart(*(torch.deg2rad(torch.tensor(end).double()) for end in (lower, upper)))
+    return SphereChart(*(torch.deg2rad(torch.tensor(end).double()) for end in (lower, upper)))
