@@ -225,3 +225,38 @@ def test_a_state_unlike_all_of_training_is_found_where_values_are_many(decoder):
         missed[num_points] = float((state.flat[0, 0] - truth[0]).abs())
     assert missed[2] > 0.1
     assert missed[40] < 1e-3
+
+
+@pytest.fixture
+def two_threads():
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(1)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_many_latents_of_many_patterns_are_inferred_with_two_threads():
+    """Where LU of several matrices at once fails, or is wrong (pytorch issue 142815)."""
+    generator = torch.Generator().manual_seed(5)
+    size = 120
+    wide = FilterNetwork(2, size, 16, 1, generator=generator).double()
+    prior = LatentPrior(
+        torch.zeros(CHANNELS * size, dtype=torch.float64),
+        torch.eye(CHANNELS * size, dtype=torch.float64),
+    )
+    data = block(list(range(12)), 30, True, 6)
+
+    def inferred(blocks, count):
+        return infer_states(
+            normal_equations(wide, blocks),
+            torch.arange(float(count)),
+            method="posterior",
+            priors=[prior],
+            noise=NOISE,
+        )
+
+    together = inferred([data], 12)
+    for position in range(12):
+        single = inferred([alone(data, position)], 1)
+        torch.testing.assert_close(together.mean[position], single.mean[0])
+        torch.testing.assert_close(together.covariance[position], single.covariance[0])

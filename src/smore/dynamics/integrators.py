@@ -208,12 +208,23 @@ def _rotate(skew: Tensor, state: Tensor, half: float) -> Tensor:
     """(I - half S)⁻¹ (I + half S) state, which has the norm of `state`."""
     identity = torch.eye(skew.shape[-1], dtype=skew.dtype, device=skew.device)
     right = state + half * (skew @ state[..., None])[..., 0]
-    rotated = torch.linalg.solve(identity - half * skew, right)
+    rotated = _solved(identity - half * skew, right)
     # For a fast rotation the solve may lose digits of direction; of the norm it must lose none.
     norm = rotated.norm(dim=-1, keepdim=True)
     return rotated * (
         state.norm(dim=-1, keepdim=True) / norm.clamp(min=torch.finfo(norm.dtype).tiny)
     )
+
+
+def _solved(matrices: Tensor, right: Tensor) -> Tensor:
+    """A⁻¹ b of matrices (..., r, r) and vectors (..., r), one after the other on a CPU.
+
+    There LU of several at once is wrong with two threads or more (pytorch issue 142815).
+    """
+    if matrices.ndim == 2 or matrices.device.type != "cpu" or torch.get_num_threads() == 1:
+        return torch.linalg.solve(matrices, right)
+    pairs = zip(matrices.flatten(0, -3), right.flatten(0, -2), strict=True)
+    return torch.stack([torch.linalg.solve(one, b) for one, b in pairs]).view(right.shape)
 
 
 def affine_flow(dynamics: ConservativeDynamics, time: float) -> tuple[Tensor, Tensor]:

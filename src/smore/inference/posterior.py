@@ -51,7 +51,8 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
         information = torch.stack([torch.block_diag(*matrices) for matrices in precision])
     factor = prior.factor
     pull = moment.flatten(1) - (information @ prior.mean)[which]
-    whitened = torch.eye(len(prior.mean), dtype=factor.dtype) + factor.T @ information @ factor
+    identity = torch.eye(len(prior.mean), dtype=factor.dtype)
+    whitened = identity + factor.T @ information @ factor
     root = torch.linalg.cholesky(whitened)
     reduced = torch.empty_like(pull)  # root⁻¹ Fᵀ pull
     half = torch.linalg.solve_triangular(root, factor.T.expand_as(root), upper=False)
@@ -61,7 +62,9 @@ def posterior(equations: NormalEquations, prior: LatentPrior, noise: Tensor) -> 
         reduced[rows] = pull[rows] @ half[number].T
         mean[rows] = prior.mean + reduced[rows] @ half[number]
     covariance = half.mT @ half
-    inverse = torch.linalg.inv(root)
+    # Not `inv`: its LU of several matrices at once is wrong where torch has two threads or more
+    # (pytorch issue 142815).
+    inverse = torch.linalg.solve_triangular(root, identity.expand_as(root), upper=False)
     left = inverse.square().sum((-2, -1))  # trace of the whitened covariance
     determined = len(prior.mean) - left
     # Of C = F S Fᵀ the part F S² Fᵀ is what the prior leaves open, the rest is noise.

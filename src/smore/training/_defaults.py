@@ -185,4 +185,5 @@ def _solve_rows(values: Tensor, weights: Tensor, factor: Tensor, ridge: float) -
     """For each row of `values` its coefficients in `factor`, by weighted ridge regression."""
     gram = torch.einsum("nk,kp,kq->npq", weights, factor, factor)
     gram += ridge * torch.eye(factor.shape[1], dtype=factor.dtype)
-    return torch.linalg.solve(gram, ((values * weights) @ factor)[..., None])[..., 0]
+    moments = ((values * weights) @ factor)[..., None]
+    return torch.cholesky_solve(moments, torch.linalg.cholesky(gram))[..., 0]
