@@ -5,6 +5,10 @@ looked for, one after the other, on the first times of the stream: the noise of 
 (unless told), how much more the decoder misses than of the training data (between that and what it
 missed of left-out trajectories), and by how much errors of the dynamics are larger than on left-out
 data.
+
+What the decoder misses has heavy tails: most places are better than the mean, and likelihood goes
+by most of them. It is trusted to be less than on left-out trajectories only as far as readings,
+each left out in its turn, lie within their intervals.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from smore.errors import DivergenceError
 from smore.surrogate import Surrogate
 
 # Times and values of each that are looked at.
-MOST_TIMES, MOST_VALUES = 6, 80
+MOST_TIMES, MOST_VALUES = 20, 80
 # What is tried: instruments as shares of each channel's deviation, exponents of growth, factors.
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3)
 FINER = (0.56, 0.75, 1.33, 1.78)
@@ -28,6 +32,8 @@ EXPONENTS = (1.0, 0.75, 0.5, 0.25, 0.0)
 INFLATIONS = (1.0, 4.0, 16.0)
 # Log likelihood that a change has to gain.
 WORTH_IT = 2.0
+# The central interval of a normal distribution, in deviations, and the share that it holds.
+INTERVAL, HELD = 1.645, 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +76,15 @@ def likeliest_levels(
         noise_only: whether only instruments are looked at.
     """
     window = _window(stream)
-    best = _log_likelihood(surrogate, window, levels)
+    best, _ = _judged(surrogate, window, levels)
     full = np.array(surrogate.description.noise_growth)
     scale = np.array(surrogate.description.normalization.scale)
     variance = np.array(surrogate.description.training_variance) / np.square(scale)
 
-    def better(tried: Levels) -> bool:
+    def better(tried: Levels, held: float = 0.0) -> bool:
         nonlocal best, levels
-        found = _log_likelihood(surrogate, window, tried)
-        if not found > best + WORTH_IT:
+        found, inside = _judged(surrogate, window, tried)
+        if not found > best + WORTH_IT or inside < held:
             return False
         best, levels = found, tried
         return True
@@ -93,7 +99,7 @@ def likeliest_levels(
     if noise_only:
         return levels
     for exponent in EXPONENTS[1:]:
-        if not better(replace(levels, growth=full**exponent)):
+        if not better(replace(levels, growth=full**exponent), HELD):
             break
     for inflation in INFLATIONS[1:]:
         if not better(replace(levels, inflation=inflation)):
@@ -101,20 +107,22 @@ def likeliest_levels(
     return levels
 
 
-def _log_likelihood(surrogate: Surrogate, stream: Stream, levels: Levels) -> float:
+def _judged(surrogate: Surrogate, stream: Stream, levels: Levels) -> tuple[float, float]:
+    """Log likelihood, and the share of readings within what all others and the past expect."""
     filter_ = StreamFilter(
         surrogate, levels.instruments, inflation=levels.inflation, growth=levels.growth
     )
     belief: Belief | None = None
-    total = 0.0
+    total, inside = 0.0, []
     try:
         for time, readings in stream.by_time():
             step = filter_.step(belief, time, readings)
             belief = step.belief
             total += step.innovation.calm_log_likelihood
+            inside.append(np.abs(step.innovation.left_out) <= INTERVAL)
     except DivergenceError:
-        return -np.inf
-    return total
+        return -np.inf, 0.0
+    return total, float(np.concatenate(inside).mean())
 
 
 def _window(stream: Stream) -> Stream:
