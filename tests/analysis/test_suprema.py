@@ -154,3 +154,16 @@ def test_nothing_is_proved_from_fewer_points_than_that_takes():
     found = suprema(decoder, chart, amplitudes_of(decoder), largest, torch.ones(2).double(), 100)
     assert found.bound.isinf().all()
     assert found.num_points == 100
+
+
+@torch.no_grad()
+def test_weights_that_have_diverged_have_no_bound():
+    chart = PARTS["box"]
+    decoder = network(chart, 1, 3.0)
+    decoder.biases[0][0] = math.nan
+
+    def largest(places):
+        return torch.stack([each.abs().max() for each in rows(decoder, places)])
+
+    found = suprema(decoder, chart, amplitudes_of(decoder), largest, torch.zeros(2).double(), 2**12)
+    assert found.bound.isinf().all()

@@ -144,6 +144,32 @@ def test_fields_go_on_outside_as_far_as_the_next_point_would_be():
     assert np.abs(value(curved, far)).max() < 1.2
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_fields_do_not_jump_past_a_corner_of_the_mesh(seed):
+    """Where the place is found inside for the first steps, whichever corner it belongs to."""
+    random = np.random.default_rng(seed)
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    nodes = np.concatenate([random.uniform(size=(80, 2)), corners])
+    found = CurvedSimplices(nodes, on_sphere=False)
+    values = random.normal(size=len(nodes))
+    for beyond in (0.0, 1e-7, 1e-6, 2.5e-6, 3.5e-6, 1e-5):
+        index, weight = found.weights(0.5 + (1 + beyond) * (corners - 0.5))
+        field = (weight * values[index]).sum(1)
+        np.testing.assert_allclose(field, values[-4:], atol=1e-2)
+
+
+@pytest.mark.parametrize("count", [30, 150, 1000])
+def test_noise_at_points_is_hardly_more_between_them(count):
+    random = np.random.default_rng(0)
+    gains = []
+    for _ in range(5):
+        found = CurvedSimplices(random.uniform(size=(count, 2)), on_sphere=False)
+        index, weight = found.weights(random.uniform(0.2, 0.8, size=(2000, 2)))
+        values = random.normal(size=count)
+        gains.append(np.sqrt(np.square((weight * values[index]).sum(1)).mean()))
+    assert np.median(gains) < 2
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 def test_what_is_quadratic_between_scattered_points_stays_so(dim):
     """Away from the border, where edges are as long as anywhere."""

@@ -41,8 +41,8 @@ ELLIPSES = torch.logspace(0.002, 1.5, 300, dtype=torch.float64)
 MOST_DEGREE = 10**7
 # Points that are looked at together.
 CHUNK = 2**12
-# Rounding of sums of products in float64, as a share of their amplitudes.
-ROUNDING = 1e-12
+# Points at which decoders are looked at of which nothing can be proved.
+SAMPLED = 2**14
 
 # From places (points, d) to the largest norms (2,) of offset and modes there.
 Largest = Callable[[Tensor], Tensor]
@@ -155,17 +155,19 @@ def suprema(
         most: points that may be looked at.
     """
     layers = list(_layers(decoder, chart))
-    degrees, missed = _degrees(chart, layers, amplitudes, seen)
-    counts = _counts(degrees, most, CHEAP // decoder.num_features)
+    real = amplitudes([size.view(1) for size, _ in layers])[:, 0]
+    counts = None
+    if bool((seen + real).isfinite().all()):  # weights may have diverged
+        degrees, missed = _degrees(chart, layers, amplitudes, seen)
+        counts = _counts(degrees, most, CHEAP // decoder.num_features)
     if counts is None:
-        return sampled(chart, largest, seen, most)
+        return sampled(chart, largest, seen, min(most, SAMPLED))
     found = sampled(chart, largest, seen, counts)
     spread = math.prod(
         1 / math.cos(math.pi * degree / (2 * count))
         for degree, count in zip(degrees, counts, strict=True)
     )
-    real = amplitudes([size.view(1) for size, _ in layers])[:, 0]
-    bound = spread * (found.peaks + missed) + missed + ROUNDING * real
+    bound = spread * (found.peaks + missed) + missed + _rounding(decoder, chart, layers) * real
     return Suprema(found.peaks, bound, found.num_points)
 
 
@@ -178,6 +180,15 @@ def sampled(chart: Chart, largest: Largest, seen: Tensor, counts: list[int] | in
     for some in points.split(CHUNK):
         peaks = torch.maximum(peaks, largest(chart.place(some)))
     return Suprema(peaks, torch.full((2,), torch.inf, dtype=torch.float64), len(points))
+
+
+def _rounding(decoder: FilterNetwork, chart: Chart, layers: list[tuple[Tensor, Tensor]]) -> float:
+    """What sums of products in float64 and phases may be off by, as a share of the amplitudes."""
+    # The largest elements of |W| z may be √h times what ‖W‖ says.
+    sums = decoder.num_features * math.sqrt(len(decoder.output_weight))
+    reach = 1 + torch.maximum(chart.lower.abs(), chart.upper.abs())
+    phases = max(float(frequency @ reach) for _, frequency in layers)
+    return torch.finfo(torch.float64).eps * (sums + phases)
 
 
 def _layers(decoder: FilterNetwork, chart: Chart) -> Iterator[tuple[Tensor, Tensor]]:

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from smore.analysis._suprema import (
     NEGLIGIBLE,
+    SAMPLED,
     BoxChart,
     Chart,
     SphereChart,
@@ -43,8 +44,6 @@ if TYPE_CHECKING:  # a surrogate may one day ask for its own certificate
 
 # A bound of more than this many times the sample maximum tells less than the sample does.
 USEFUL = 2.0
-# Points at which decoders are looked at of which nothing can be proved.
-SAMPLED = 2**14
 # Points that are decoded at once.
 CHUNK = 2**12
 # What sums in float64 may lose of a bound that is claimed to be proven.

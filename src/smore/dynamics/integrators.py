@@ -41,6 +41,8 @@ METHODS: dict[str, Tableau | None] = {
     "strang": None,
 }
 Gradient = Literal["direct", "adjoint"]
+# Rows of matrices of which several at once are solved for rightly whatever torch does.
+SURE_TOGETHER = 64
 
 
 class StepMap(Protocol):
@@ -217,11 +219,12 @@ def _rotate(skew: Tensor, state: Tensor, half: float) -> Tensor:
 
 
 def _solved(matrices: Tensor, right: Tensor) -> Tensor:
-    """A⁻¹ b of matrices (..., r, r) and vectors (..., r), one after the other on a CPU.
+    """A⁻¹ b of matrices (..., r, r) and vectors (..., r), large ones one after the other on a CPU.
 
     There LU of several at once is wrong with two threads or more (pytorch issue 142815).
     """
-    if matrices.ndim == 2 or matrices.device.type != "cpu" or torch.get_num_threads() == 1:
+    few = matrices.ndim == 2 or not right.numel() or matrices.shape[-1] <= SURE_TOGETHER
+    if few or matrices.device.type != "cpu":
         return torch.linalg.solve(matrices, right)
     pairs = zip(matrices.flatten(0, -3), right.flatten(0, -2), strict=True)
     return torch.stack([torch.linalg.solve(one, b) for one, b in pairs]).view(right.shape)

@@ -56,3 +56,16 @@ def test_fewer_than_half_are_tried_on_all_splits():
     search = Search(record, choosing_splits(record), [CentreKind()])
     _, scores = by_trying_everything(Search(record, choosing_splits(record), [CentreKind()]))
     assert len(search._scores(1)) < len(scores) / 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_trajectory_of_which_nothing_can_be_forecast_has_no_say(threads):
+    """A snapshot here and another one after a long gap: nothing follows on either."""
+    whole = trajectories(4, 1e-4, seed=1)
+    kept = np.flatnonzero((whole.groups != 0) | (whole.times == 0) | (whole.times == 10))
+    segments = whole.groups + ((whole.groups > 0) | (whole.times == 10))
+    record = Record(whole.states[kept], whole.times[kept], segments[kept], whole.groups[kept], 1.0)
+    splits = choosing_splits(record)
+    assert all(len(split.origins) for split in splits)
+    best = Search(record, splits, [CentreKind()]).best(threads)
+    assert np.isfinite(Search(record, splits, [CentreKind()]).score(best))

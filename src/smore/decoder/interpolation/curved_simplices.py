@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -30,8 +31,9 @@ from smore.decoder.interpolation.simplices import SAME_PLACE, Simplices
 
 # Of the polynomial in a gradient, and nodes that it comes from, for each of its terms.
 DEGREE, PER_TERM = 3, 2.5
-# What is added where nodes are the same, and where they do not tell a term of the polynomial.
-SAME, FLAT = 1e-12, 1e-10
+# How little values may be off to make s much smoother, which keeps noise as it is instead of three
+# times as large; and what is added where nodes do not tell a term of the polynomial.
+SMOOTHER, FLAT = 1e-3, 1e-10
 # An edge this many times as long as the way to the neighbours next to a node is not trusted.
 LONG = 4.0
 NEIGHBOURS = 3  # for every dimension
@@ -58,8 +60,11 @@ class CurvedSimplices(Interpolation):
         self.num_nodes = self.num_coefficients = len(nodes)
         self.dim = nodes.shape[1] - on_sphere
         self.size = min(round(PER_TERM * len(_powers(self.dim))), len(nodes))
-        # Outside the cones around a sphere is what is far away.
-        self.border = np.array([], dtype=np.int64) if on_sphere else self.simplices.border
+
+    @cached_property
+    def border(self) -> NDArray[np.int64]:
+        """Nodes that fields go on from; outside the cones around a sphere is what is far away."""
+        return np.array([], dtype=np.int64) if self.on_sphere else self.simplices.border
 
     def coefficients(self, values: FloatArray) -> FloatArray:
         return values
@@ -67,6 +72,7 @@ class CurvedSimplices(Interpolation):
     def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
         corners, share = self.simplices.weights(coords)
         inside = np.count_nonzero(share, axis=1) > 1
+        _lone_first(corners, share, ~inside)
         outside = ~inside & (not self.on_sphere)
         away = coords[outside] - self.nodes[corners[outside, 0]]
         outside[outside] = np.linalg.norm(away, axis=1) > SAME_PLACE
@@ -216,6 +222,14 @@ class CurvedSimplices(Interpolation):
         return np.stack([east, np.cross(normal, east)], axis=2)
 
 
+def _lone_first(corners: NDArray[np.int64], share: FloatArray, lone: NDArray[np.bool_]) -> None:
+    """Put the one corner that counts first, in some rows and in place."""
+    rows = lone.nonzero()[0]
+    at = share[rows].argmax(axis=1)
+    for table in (corners, share):
+        table[rows, at], table[rows, 0] = table[rows, 0], table[rows, at]
+
+
 def _no_further(ways: FloatArray, most: FloatArray) -> FloatArray:
     """Ways (places, d), cut to lengths of at most `most` (places,)."""
     length = np.maximum(np.linalg.norm(ways, axis=1), np.finfo(float).tiny)
@@ -233,10 +247,11 @@ def _gradients(places: FloatArray) -> FloatArray:
     terms = np.prod(places[:, :, None] ** powers, axis=-1)
     away = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
     system = np.zeros((count, size + len(powers), size + len(powers)))
-    system[:, :size, :size] = away**5 + SAME * np.eye(size)
+    # |x|⁵ is negative definite on what no cubic polynomial tells.
+    system[:, :size, :size] = away**5 - SMOOTHER * np.eye(size)
     system[:, :size, size:] = terms
     system[:, size:, :size] = terms.mT
-    system[:, size:, size:] = -FLAT * np.eye(len(powers))
+    system[:, size:, size:] = FLAT * np.eye(len(powers))
     slopes = np.zeros((count, size + len(powers), dim))
     slopes[:, :size] = -5 * np.linalg.norm(places, axis=2, keepdims=True) ** 3 * places
     slopes[:, size + 1 : size + 1 + dim] = np.eye(dim)

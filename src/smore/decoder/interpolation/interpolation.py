@@ -34,7 +34,7 @@ class Interpolation(ABC):
     def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
         """Which coefficients count at decoder coordinates (points, d), and how much.
 
-        Places outside the mesh have the values of its border.
+        Places outside the mesh have about the values of its border.
 
         Returns:
             Two (points, few) arrays.

@@ -178,7 +178,8 @@ def _folds(record: Record, groups: NDArray[np.intp]) -> list[Split]:
     for fold in range(NUM_FOLDS):
         out = np.isin(record.groups, groups[fold::NUM_FOLDS])
         origins = np.flatnonzero(out & starts)
-        found.append(Split.of(record, ~out, origins, horizon, 1.0))
+        if len(origins):  # none where all that is left out are single snapshots between gaps
+            found.append(Split.of(record, ~out, origins, horizon, 1.0))
     return found
 
 
