@@ -75,7 +75,7 @@ class Settings(BaseModel):
         "auto",
         description="form of the latent dynamics: linear about a moving centre (linear), the "
         "paper's (koopman, lrlq), ...; default: linear where snapshots share their points and have "
-        "no gaps that move, else koopman; lrlq where quadratic maps forecast left-out trajectories "
+        "few gaps that move, else koopman; lrlq where quadratic maps forecast left-out trajectories "
         "far better",
     )
     periods: tuple[float, ...] | None = Field(

@@ -154,6 +154,8 @@ def _report(model: SMORE, output: Path, evaluation: Evaluation | None, as_json: 
         f"{model.num_parameters:,} parameters, {_work(training, settings)}, "
         f"{training.seconds:.0f} s",
     )
+    if "filled" in training.findings:
+        console.print(_filled_report(training.findings["filled"]))
     if settings.dynamics == "linear":
         console.print(_choice_report(training.findings, settings))
     if "decoder_error" in training.findings:
@@ -196,6 +198,10 @@ def _choice_report(findings: dict[str, float], settings: Settings) -> str:
     centre = f" about {' and '.join(about)}" if about else ""
     steps = int(findings["checked_steps"])
     return f"chosen by forecasts of up to {steps} steps inside the training data: {what}{centre}"
+
+
+def _filled_report(share: float) -> str:
+    return f"{100 * share:.2g}% of the values are missing now and then: filled from the others"
 
 
 def _decoder_report(findings: dict[str, float]) -> str:

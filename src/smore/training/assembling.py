@@ -98,7 +98,7 @@ def assemble(prepared: Prepared, trained: Trained, seconds: float) -> Surrogate:
             epochs_run=trained.epochs_run,
             seconds=seconds,
             history=tuple(trained.history),
-            findings=trained.findings,
+            findings=trained.findings | ({"filled": prepared.filled} if prepared.filled else {}),
             first_time=float(min(sequence.times[0] for sequence in trajectories)),
             last_time=float(max(sequence.times[-1] for sequence in trajectories)),
         ),

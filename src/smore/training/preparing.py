@@ -28,6 +28,7 @@ from smore.runtime import ALONE, Team
 from smore.settings import DynamicsKind, Settings
 from smore.training._carrying import on_one_mesh
 from smore.training._defaults import median_step, resolve
+from smore.training._filling import filled
 from smore.training._nonlinearity import asks_for_quadratic
 from smore.training.leaving_out.forecast_error import ForecastError
 from smore.training.memory import require_memory
@@ -56,6 +57,7 @@ class Prepared:
         num_points: of the largest mesh.
         team: the processes that share the points.
         given: the same as `trajectories`, on the meshes they came on, if they were carried to one.
+        filled: share of the values that were missing now and then, and are filled.
     """
 
     trajectories: Trajectories
@@ -73,6 +75,7 @@ class Prepared:
     num_points: int
     team: Team
     given: Trajectories | None = None
+    filled: float = 0.0
 
     @property
     def as_given(self) -> Prepared:
@@ -133,6 +136,9 @@ def prepare(
             trajectories.clock,
         )
         require_snapshots(select_on, 2)
+    filled_share = 0.0
+    if settings.recipe == "fast" and team.size == 1:  # the paper's masks what is missing
+        trajectories, filled_share = filled(trajectories)
     carried = on_one_mesh(trajectories) if team.size == 1 and _may_carry(settings) else None
     given, trajectories = (None, trajectories) if carried is None else (trajectories, carried)
     asked, settings = settings, settings.replace(dynamics=_dynamics(trajectories, settings))
@@ -189,6 +195,7 @@ def prepare(
         num_points,
         team,
         given and _windows(given, settings),
+        filled_share,
     )
 
 
