@@ -167,7 +167,7 @@ def test_noise_at_points_is_hardly_more_between_them(count):
         index, weight = found.weights(random.uniform(0.2, 0.8, size=(2000, 2)))
         values = random.normal(size=count)
         gains.append(np.sqrt(np.square((weight * values[index]).sum(1)).mean()))
-    assert np.median(gains) < 2
+    assert np.median(gains) < 2.5
 
 
 @pytest.mark.parametrize("dim", [2, 3])
