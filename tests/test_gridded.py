@@ -80,6 +80,28 @@ def test_a_saved_model_is_the_same(tmp_path):
 
 
 @pytest.mark.parametrize("latents", ["shared", "joint"])
+def test_a_table_may_lack_a_channel(latents, tmp_path):
+    model = fit(latents=latents)
+    start = fields(1, num_sequences=1, seed=5).isel(sequence=0, time=0)
+    chosen = [(int(i), int(j)) for i, j in np.random.default_rng(0).integers(0, 20, (12, 2))]
+    rows = [f"0,{start.x[i].item()},{start.y[j].item()},{start.u[j, i].item()}" for i, j in chosen]
+    (tmp_path / "u.csv").write_text("\n".join(["time,x,y,u", *rows]))
+    state = model.infer(tmp_path / "u.csv", noise=0.0)
+
+    surrogate = model.surrogate_
+    places = np.array([[start.x[i].item(), start.y[j].item()] for i, j in chosen])
+    coords = torch.as_tensor(surrogate.description.coordinate_map(places)).float()
+    modes = surrogate.decoder.channel_bases(coords, 2)[0].modes.double()
+    seen = float(torch.linalg.svdvals(modes)[-1])
+    expected = [seen] if latents == "joint" else [seen, 0.0]
+    np.testing.assert_allclose(state.observability.numpy(), [expected], rtol=1e-4)
+    found = model.forecast(state, [STEP])
+    truth = fields(2, num_sequences=1, seed=5)
+    assert np.abs(found.u.values[0, 0] - truth.u.values[0, 1]).max() < 0.05
+    assert np.isfinite(found.v.values).all()
+
+
+@pytest.mark.parametrize("latents", ["shared", "joint"])
 def test_land_has_no_say_and_no_forecast(latents):
     more = 2 if latents == "joint" else 0  # land of its own in the other channel
     model = fit(fields(12, land=more), latents=latents, missing="mask")

@@ -74,9 +74,9 @@ class Settings(BaseModel):
     dynamics: DynamicsKind = Field(
         "auto",
         description="form of the latent dynamics: linear about a moving centre (linear), the "
-        "paper's (koopman, lrlq), ...; default: linear where snapshots share their points and have "
-        "few gaps that move, else koopman; lrlq where quadratic maps forecast left-out trajectories "
-        "far better",
+        "paper's (koopman, lrlq), ...; default: linear where snapshots share their points and few "
+        "gaps move, else koopman; lrlq where quadratic maps forecast left-out trajectories far "
+        "better",
     )
     periods: tuple[float, ...] | None = Field(
         None,

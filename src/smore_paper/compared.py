@@ -57,7 +57,26 @@ class Compared:
 
 
 class ComparedOperatorInference(Compared):
-    """Quadratic operator inference; rank and ridge are chosen by what is held out."""
+    """Quadratic operator inference; rank and ridge are chosen by what is held out.
+
+    Points that never have a value, such as land, are left out; forecasts are NaN there.
+    """
+
+    def fit(self, train: Trajectories) -> None:
+        self._there = _ever_there(train)
+        super().fit(train.at_points(self._there))
+
+    def forecast(self, first: Sequence, times: NDArray[np.float64]) -> NDArray[np.floating]:
+        if first.mesh.num_points != len(self._there):
+            raise DataError(
+                f"expected test data at the {len(self._there)} points of the training data, got "
+                f"{first.mesh.num_points} points; interpolate to these, or use smore"
+            )
+        alone = replace(self._train, sequences=(first,), groups=(0,)).at_points(self._there)
+        found = super().forecast(alone.sequences[0], times)
+        fields = np.full((*found.shape[:2], len(self._there)), np.nan)
+        fields[..., self._there] = found
+        return fields
 
     def _make(self, train: Trajectories) -> Baseline:
         rest, held_out = self._windows(train).split(HELD_OUT, self.seed)
@@ -117,6 +136,18 @@ class ComparedTransolver(Compared):
 
     def _make(self, train: Trajectories) -> Baseline:
         return Transolver(5, 33, 64)
+
+
+def _ever_there(train: Trajectories) -> NDArray[np.bool_]:
+    """(points,) where some channel has a value at some time."""
+    if len(train.meshes) > 1:
+        raise DataError(
+            f"expected all sequences at the same points, got {len(train.meshes)} sets of them; "
+            "interpolate to common ones, or use smore"
+        )
+    everywhere = np.ones(train.meshes[0].num_points, bool)
+    seen = [sequence.observed for sequence in train]
+    return np.logical_or.reduce([everywhere if each is None else each.any((0, 1)) for each in seen])
 
 
 def _shorter_side(train: Trajectories) -> int:

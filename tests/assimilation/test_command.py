@@ -41,6 +41,18 @@ def test_fields_forecast_and_figure_come_from_a_table(tmp_path, exact, rows):
     assert (fields.u_std.values >= 0).all()
 
 
+def test_forecasts_count_from_the_last_time_of_the_stream(tmp_path, exact, rows):
+    model, stream = written(tmp_path, exact, rows)
+    output = tmp_path / "analysis.nc"
+    how = ["--noise", "0", "--forecast", f"+1.5:{STEP}", "-o", str(output)]
+    told = CliRunner().invoke(app, ["assimilate", model, stream, *how])
+    assert told.exit_code == 0, told.output
+    assert "note: fields are at the 40 points of the training mesh; for a map: --p" in told.stderr
+    np.testing.assert_allclose(xr.open_dataset(output).time, STEP * np.arange(15))
+    told = CliRunner().invoke(app, ["assimilate", model, stream, "--forecast", "+soon"])
+    assert str(told.exception).startswith("--forecast takes numbers separated by commas")
+
+
 def test_what_is_wrong_is_said_in_one_line(tmp_path, exact, rows):
     model, stream = written(tmp_path, exact, rows)
     for arguments in (

@@ -103,7 +103,9 @@ def test_evaluation_for_people_says_what_it_beats(folder):
 
 
 def test_a_forecast_comes_back_as_netcdf_with_units(folder):
-    smore("forecast", "flow.smore", "sensors.nc", "--times", "0.1:0.5:0.2", folder=folder)
+    asked = ("--times", "0.1:0.5:0.2")
+    _, told = smore("forecast", "flow.smore", "sensors.nc", *asked, folder=folder)
+    assert "note: fields are at the 60 points of the training mesh; for a map: --points" in told
     forecast = xr.open_dataset(folder / "forecast.nc")
     assert forecast["height"].attrs["units"] == "m"
     np.testing.assert_allclose(forecast["time"], [0.1, 0.3, 0.5])
@@ -112,10 +114,11 @@ def test_a_forecast_comes_back_as_netcdf_with_units(folder):
 
 
 def test_a_forecast_at_points_of_a_file(folder):
-    smore(
+    _, told = smore(
         *("forecast", "flow.smore", "sensors.nc", "--points", "sensors.nc", "-o", "there.zarr"),
         folder=folder,
     )
+    assert "training mesh" not in told
     forecast = xr.open_zarr(folder / "there.zarr", consolidated=False)
     assert forecast.sizes["point"] == 20
     assert forecast.sizes["time"] == 10

@@ -41,6 +41,17 @@ def test_own_models_stand_beside_others(folder):
     assert found["smore"] < 1e-3 * found["persistence"]
 
 
+def test_a_mistake_in_ones_own_module_is_found(folder):
+    wrong = OWN.replace("self.mean = ", "self.mean = train.first + ").replace("Mean", "M")
+    (folder / "wrong.py").write_text(wrong)
+    printed, _ = smore(
+        "compare", "train.nc", "test.nc", "--models", "persistence,wrong:M", folder=folder
+    )
+    printed = printed.replace("\n", " ")
+    assert "failed: wrong:M: AttributeError: 'Trajectories'" in printed
+    assert "no attribute 'first' (wrong.py:6)" in printed
+
+
 def test_an_unknown_model_is_one_line(folder):
     _, error = smore("compare", "train.nc", "test.nc", "--models", "arima", folder=folder, code=2)
     assert "'arima' is no model; there are smore, pod-dmd" in error.replace("\n", " ")

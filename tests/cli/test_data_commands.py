@@ -375,10 +375,42 @@ def test_a_table_of_fields(run):
     sequence = Trajectories.open("out.nc").sequences[0]
     expected = 100 * sequence.times[:, None] + sequence.mesh.coords @ [10, 1]
     np.testing.assert_array_equal(sequence.fields[:, 0], expected)
-    Path("t.csv").write_text("\n".join(rows[:-1]))
-    assert "expected 18 rows" in run("data", "convert", "t.csv", "out2.nc", refused=True)
-    Path("t.csv").write_text("\n".join([*rows, rows[1]]))
-    assert "two rows at the same time" in run("data", "convert", "t.csv", "out2.nc", refused=True)
+    for missing, told in ((18, "x = 2, y = 5 at time 2"), (3, "x = 1, y = 5 at time 0")):
+        Path("t.csv").write_text("\n".join(rows[:missing] + rows[missing + 1 :]))
+        message = run("data", "convert", "t.csv", "out2.nc", refused=True)
+        assert "expected 18 rows, one for each of 6 points at each of 3 times, got 17; " in message
+        assert f"the first that is missing is for {told}; add rows" in message
+    Path("t.csv").write_text("\n".join([*rows, rows[9], rows[1]]))
+    message = run("data", "convert", "t.csv", "out2.nc", refused=True)
+    assert "there are two rows for x = 1, y = 5 at time 1; keep one" in message
+
+
+def test_titles_of_a_table_of_fields_may_have_units(run):
+    rows = [f"{t},{x},{t + x}" for t in range(3) for x in range(4)]
+    Path("t.csv").write_text("\n".join(["time [h],x (km),ozone [ug m-3]", *rows]))
+    run("data", "convert", "t.csv", "out.nc")
+    made = Trajectories.open("out.nc")
+    assert [(each.name, each.units) for each in made.channels] == [("ozone", "ug m-3")]
+    assert (made.space.units, made.clock.units) == (("km",), "h")
+    np.testing.assert_array_equal(made[0].fields[:, 0], np.add.outer(range(3), range(4)))
+    run("data", "convert", "t.csv", "out.nc", "--channels", "ozone [ug m-3]")
+    assert Trajectories.open("out.nc").channels == made.channels
+    Path("t.csv").write_text("\n".join(["time,x,x [km]", *rows]))
+    message = run("data", "convert", "t.csv", "out.nc", refused=True)
+    assert "line 1: expected one column for 'x', got 'x' and 'x [km]'; rename" in message
+
+
+def test_a_column_of_text_is_no_channel(run):
+    rows = [f"{t},{x},station {x},{t + x},1" for t in range(3) for x in range(4)]
+    Path("t.csv").write_text("\n".join(["time,x,station,u,v", *rows]))
+    message = run("data", "convert", "t.csv", "out.nc", refused=True)
+    assert "column 'station': expected numbers, got text such as 'station 0'; remove" in message
+    assert message.endswith("or name the others by --channels u,v")
+    rows[2] = rows[2].replace("station 2", "")
+    Path("t.csv").write_text("\n".join(["time,x,station,u,v", *rows]))
+    assert run("data", "convert", "t.csv", "out.nc", refused=True) == message
+    run("data", "convert", "t.csv", "out.nc", "--channels", "u,v")
+    assert [each.name for each in Trajectories.open("out.nc").channels] == ["u", "v"]
 
 
 def test_a_grid_without_coordinates_gets_some(run):

@@ -43,6 +43,15 @@ class Shifted:
         return (5 + self.off + np.stack(turned, 1) @ MODES)[:, None]
 
 
+def with_land(data, num_points=4):
+    """The same where it is sea: values elsewhere are gaps at all times."""
+    fields = np.stack([sequence.fields for sequence in data])
+    fields[..., :num_points] = np.nan
+    return Trajectories.from_arrays(
+        fields, POINTS, data.sequences[0].times, channels=["height"], missing="mask"
+    )
+
+
 class Careless:
     def fit(self, train):
         pass
@@ -103,6 +112,16 @@ def test_a_method_that_fails_says_why_and_the_others_are_scored():
     assert found.table()[2][-1][:2] == ["Careless", "failed"]
 
 
+def test_a_failure_in_ones_own_module_says_where():
+    class Mistaken(Careless):
+        def fit(self, train):
+            raise KeyError("u")
+
+    line = Mistaken.fit.__code__.co_firstlineno + 1
+    (told,) = compare(TRAIN, TEST, [Mistaken]).failures()
+    assert told == f"Mistaken: KeyError: 'u' (test_comparing.py:{line})"
+
+
 def test_a_forecast_that_is_no_number_is_infinitely_wrong():
     class Nothing(Careless):
         def forecast(self, first, times):
@@ -120,6 +139,29 @@ def test_gaps_are_not_scored():
     found = errors(compare(TRAIN, gaps, [Shifted], horizon=11))
     variance = np.stack([sequence.fields for sequence in TRAIN]).var()
     assert found["Shifted"] == pytest.approx(0.01 / variance)
+
+
+@pytest.mark.parametrize("model", ["pod-dmd", "opinf"])
+def test_land_is_left_out(model):
+    """Errors are those of the sea alone."""
+    (found,) = compare(with_land(TRAIN), with_land(TEST), [model]).models
+    sea = [data.at_points(np.arange(4, 12)) for data in (TRAIN, TEST)]
+    (expected,) = compare(*sea, [model]).models
+    assert found.error == pytest.approx(expected.error, rel=1e-6, abs=1e-20)
+    assert found.error < 1e-3
+
+
+def test_gaps_that_move_are_refused_with_what_to_do():
+    fields = np.stack([sequence.fields for sequence in TRAIN])
+    fields[2, 3, 0, :5] = np.nan
+    moving = Trajectories.from_arrays(
+        fields, POINTS, TRAIN.sequences[0].times, channels=["height"], missing="mask"
+    )
+    found = compare(moving, TEST, ["pod-dmd", "persistence"])
+    (told,) = found.failures()
+    assert "got 5 points where they come and go; fill them, leave these points out, or" in told
+    (told,) = compare(TRAIN, with_land(TEST), ["pod-dmd"]).failures()
+    assert "gaps where the training data have them" in told
 
 
 def test_names_that_are_none_are_answered_with_those_that_are():
@@ -161,8 +203,23 @@ def test_the_verdict_knows_what_seeds_make():
 
     assert verdict(scored("a", 1.0), scored("b", 4.0)) == "a is best: 0.25 times the error of b"
     assert verdict(scored("a", 1.0, 2.0, 5.0), scored("b", 4.0)).endswith("what seeds make")
-    assert "only one" in verdict(scored("a", 1.0), ModelScores("b", failure="no"))
     assert verdict(ModelScores("b", failure="no")) == "no model made a forecast"
+
+
+def test_the_verdict_knows_who_is_alike_and_who_ran():
+    def verdict(*models):
+        return Comparison(5, (1,), models).verdict()
+
+    failed = ModelScores("c", failure="no")
+    assert verdict(scored("a", 0.98), scored("b", 1.0)) == "a and b are alike"
+    assert "a is best: 0.97 times" in verdict(scored("a", 0.97), scored("b", 1.0))
+    assert verdict(scored("a", 0.0), scored("b", 0.0)) == "a and b are alike"
+    told = verdict(scored("a", 1.0), scored("b", 4.0), failed)
+    assert told == "a is best of those that ran: 0.25 times the error of b"
+    told = verdict(scored("a", 0.99), scored("b", 1.0), failed)
+    assert told == "a and b are alike, the best of those that ran"
+    told = verdict(scored("a", 1.0), failed)
+    assert told == "a is the only one that forecast, of those that ran"
 
 
 def test_the_figure_shows_every_model_and_the_spread_of_seeds():

@@ -37,6 +37,13 @@ def test_cut_keeps_every_snapshot_but_a_lone_last_one(num_times: int, length: in
     assert len({id(piece.mesh) for piece in pieces}) == 1
 
 
+def test_a_sequence_by_its_number(ragged: Trajectories) -> None:
+    assert [ragged[number] for number in range(len(ragged))] == list(ragged)
+    assert ragged[-1] is ragged.sequences[-1]
+    with pytest.raises(IndexError):
+        ragged[len(ragged)]
+
+
 def test_leading_snapshots_are_views(ragged: Trajectories) -> None:
     leading = ragged.leading(3)
     assert [sequence.num_snapshots for sequence in leading] == [2, 3, 3]

@@ -13,8 +13,8 @@ from seasons import record
 from smore import SMORE, Trajectories
 from smore.errors import SettingsError
 from smore.evaluation import rolling
-from smore.evaluation._words import steps_in_words
 from smore.evaluation.calibration import Departures, gaussian_crps
+from smore.evaluation.words import steps_in_words
 
 
 @pytest.fixture(scope="module")

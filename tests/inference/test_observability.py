@@ -42,6 +42,7 @@ def test_rows_in_parts_have_the_singular_value_of_all(sizes, size):
 
 def test_fewer_rows_than_columns_see_nothing_of_some_direction():
     assert smallest_singular_value(random(LATENT - 1, LATENT).split(1)) == 0.0
+    assert smallest_singular_value([]) == 0.0
 
 
 def test_what_round_off_cannot_tell_from_zero_is_zero():

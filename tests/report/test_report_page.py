@@ -11,9 +11,11 @@ import pytest
 
 from reported import HOSTILE, HOSTILE_FILE, planted_report
 from smore.errors import SettingsError, UnobservedWarning
+from smore.evaluation import NAMES
+from smore.evaluation.words import beside_in_words
 from smore.report import report_page
 from smore.report._html import content_hash
-from smore.report._model_sections import certificate_section
+from smore.report._model_sections import certificate_section, sensors_section
 
 SECTIONS = ["skill", "player", "places", "calibration", "limits", "certificate", "modes"]
 SECTIONS += ["sensors", "model"]
@@ -103,8 +105,8 @@ def test_hostile_names_are_shown_as_they_are(pages):
 def test_the_answer_comes_first(pages, on_grid):
     told = text_of(pages["grid"], "skill")
     skill = on_grid.model.skill(on_grid.truth)
-    assert skill.verdict()[1:] in told
-    assert told.index("tested.") < told.index(skill.verdict()[1:])
+    beside = beside_in_words({NAMES[name]: ratio for name, ratio in skill.ratios.items()})
+    assert told.index("Worth using up to 4 s, all that was tested.") < told.index(f"{beside}.")
     (header,) = list(parsed(pages["grid"]).iter("header"))
     assert "Worth using" in "".join(header.itertext())
 
@@ -122,7 +124,7 @@ def test_numbers_that_are_told_are_those_of_the_model(pages, on_grid):
     told = text_of(pages["grid"], "calibration")
     assert on_grid.model.skill(on_grid.truth).calibration.verdict() in told
     relative = on_grid.model.evaluate(on_grid.truth).relative_l2[HOSTILE]
-    assert f"{HOSTILE} {100 * relative:.2g}%" in text_of(pages["grid"], "skill")
+    assert f"{HOSTILE} {relative:.2%}" in text_of(pages["grid"], "skill")
 
 
 def test_warnings_of_the_model_are_told_and_not_raised(on_grid):
@@ -158,7 +160,9 @@ def test_places_on_the_globe_are_told_in_degrees(pages):
 
 def test_squared_errors_are_called_so(pages):
     """They stand beside root mean squares, of which they are the squares."""
-    assert text_of(pages["grid"], "skill").count("by squared errors") == 2
+    told = text_of(pages["grid"], "skill")
+    assert "By squared errors of all these steps together it is" in told
+    assert "the squared error is" in told
 
 
 @pytest.mark.parametrize(("radius", "told"), [(0.0, False), (0.25, True)])
@@ -170,3 +174,28 @@ def test_how_far_a_proof_reaches_is_told_if_it_reaches_anywhere(on_grid, radius,
     )
     told_there = str(certificate_section(SimpleNamespace(surrogate=certified)))
     assert ("states up to" in told_there) == told
+
+
+@pytest.mark.parametrize(("random", "told"), [(0.895, True), (0.8, False)])
+def test_where_to_measure_hardly_matters_if_random_places_are_as_good(on_line, random, told):
+    surrogate = on_line.model.surrogate_
+    plan = on_line.model.place_sensors(3)
+    shares = SimpleNamespace(
+        explained=0.9,
+        random_explained=random,
+        coords=plan.coords,
+        channels=plan.channels,
+        variance=plan.variance,
+        random_coords=plan.random_coords,
+    )
+    found = str(sensors_section(SimpleNamespace(sensors=shares, surrogate=surrogate)))
+    assert ("The place hardly matters here." in found) == told
+    assert "from none, instruments taken to be exact" in found
+
+
+def test_no_sentence_speaks_of_worse_steps_by_another_rule(pages):
+    """Of the worth there is one rule; the verdict of `smore evaluate` goes by another."""
+    for kind in ("grid", "line", "globe"):
+        told = text_of(pages[kind], "skill") + text_of(pages[kind], "limits")
+        assert "is better at" not in told
+        assert "do not use this model" not in told

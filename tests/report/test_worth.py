@@ -1,11 +1,14 @@
 """The answer to "when does this forecast stop being worth anything", in all its cases."""
 
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from smore import Trajectories
 from smore.evaluation import LeadScores, Skill
-from smore.report._worth import Worth
+from smore.report._worth import Worth, dmd_by_lead, over_all, worth_by_channel
 
 
 class Description:
@@ -90,3 +93,51 @@ def test_of_errors_that_go_up_and_down_the_longest_good_span_counts():
     told = worth.sentences(Unitless)
     assert "At 10 of the 11 steps after that climatology is as good or better." in told
     assert "At 2 earlier steps climatology is as good or better." in told
+
+
+def whole(error, num_sequences=1, steps=59, **ratios):
+    return SimpleNamespace(
+        full_nmse=error,
+        num_sequences=num_sequences,
+        per_step_mse=(1.0,) * steps,
+        improvements=ratios,
+    )
+
+
+def test_a_forecast_to_the_end_may_be_no_better_than_none():
+    """Alike is not better, and what is as good as exact is never told to be worthless."""
+    alike = whole(1.0, persistence=2.0, climatology=1.015)
+    assert over_all(alike, Description) == (
+        "a single forecast over all 29.5 h is no better than climatology"
+    )
+    several = whole(1.0, num_sequences=3, persistence=0.5, climatology=0.9)
+    assert over_all(several, Unitless) == (
+        "forecasts over all 59 steps are no better than persistence or climatology"
+    )
+    assert over_all(whole(1.0, persistence=2.0, climatology=1.03), Description) is None
+    assert over_all(whole(1e-9, persistence=2.0, climatology=1.0), Description) is None
+    assert over_all(whole(None, climatology=math.nan), Description) is not None
+
+
+def test_what_is_not_better_is_as_good_or_better_for_a_dmd_too():
+    model = [0.1, 0.1, 0.1, 1e-9]
+    found = skill(model, [1.0] * 4, dmd=[0.101, 0.2, 0.05, 1e-9])
+    assert dmd_by_lead(found) == "A plain DMD is as good or better at steps 1 and 3."
+    assert dmd_by_lead(skill([0.1], [1.0], dmd=[0.2])) is None
+    assert dmd_by_lead(skill([0.1], [1.0])) is None
+
+
+def test_channels_for_which_the_answer_differs_are_named(on_grid):
+    """Of each channel as if the other did not count, from the same forecasts."""
+    model, truth = on_grid.model, on_grid.truth
+    data = truth.to_xarray()
+    name = "speed $\\frac$"
+    noise = np.random.default_rng(0).normal(5.0, 1.0, data[name].shape)
+    data[name] = data[name].dims, np.where(np.isnan(data[name]), np.nan, noise), data[name].attrs
+    spoiled = Trajectories.from_xarray(data, missing="mask")
+    whole = Worth.of(model.skill(truth))
+    assert worth_by_channel(model.surrogate_, truth, whole) == {}
+    found = worth_by_channel(model.surrogate_, spoiled, whole)
+    assert [*found] == [name]
+    description = model.surrogate_.description
+    assert found[name].headline(description) == "not at all"

@@ -426,6 +426,20 @@ def test_times_that_cannot_be_forecast_are_refused(model, times):
 
 
 @pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        ([], r"one after the other, got an array of shape \(0,\)"),
+        ([1.0, np.nan], "must be finite, got nan"),
+        ([1.0, 3.0, 2.0], r"must increase, got 2\.0 after 3\.0"),
+        ([-0.5], r"not lie before the observations at 0\.0, got -0\.5"),
+    ],
+)
+def test_times_are_refused_by_the_rule_they_break(model, times, says):
+    with pytest.raises(DataError, match=says):
+        model.forecast(trajectories(), times)
+
+
+@pytest.mark.parametrize(
     "points",
     [
         np.zeros(2),

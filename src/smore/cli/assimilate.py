@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from smore.assimilation import Analysis, read_stream
 from smore.cli.forecast import parse_noise, parse_times
 from smore.cli.options import ChannelOption
 from smore.cli.output import Json, console, error_console, print_json, print_table
-from smore.cli.points import points_of
+from smore.cli.points import points_of, say_few_points
 from smore.data import require_data_format, save_dataset
 from smore.errors import UnobservedWarning
 from smore.model import SMORE
@@ -44,7 +45,8 @@ def assimilate(
         str | None,
         typer.Option(
             metavar="TIMES",
-            help="Forecast from the end of the stream: '0.5,1.0', 'START:STOP:STEP' or ISO dates.",
+            help="Forecast from the end of the stream: '0.5,1.0', 'START:STOP:STEP', ISO dates, or "
+            "'+10d:1d' from its last time on.",
         ),
     ] = None,
     output: Annotated[
@@ -52,7 +54,10 @@ def assimilate(
     ] = Path("analysis.nc"),
     points: Annotated[
         Path | None,
-        typer.Option(help="Fields at the points of this file; default: the training mesh."),
+        typer.Option(
+            help="Fields at the points of this file: NetCDF, a mesh file, or CSV with the "
+            "coordinates; default: the training mesh."
+        ),
     ] = None,
     noise: Annotated[
         str | None,
@@ -78,7 +83,11 @@ def assimilate(
     chosen_channels(description, channel)  # refuse unknown ones
     if figure is not None:
         require_drawable(description.space)
-    wanted = None if forecast is None else parse_times(forecast, description.clock)
+    parse = partial(
+        parse_times, clock=description.clock, pace=description.pace, option="--forecast"
+    )
+    if forecast is not None and not forecast.startswith("+"):
+        parse(forecast)  # refuse what cannot be understood at once
     told_noise = parse_noise(noise)
     where = None if points is None else points_of(points, description.space)
     readings = read_stream(stream, model.surrogate_)
@@ -86,11 +95,13 @@ def assimilate(
         warnings.simplefilter("ignore", UnobservedWarning)  # they are printed below
         analysis = model.assimilate(readings, noise=told_noise, smooth=smooth, watch=watch)
     instants = analysis.times
-    if wanted is not None:
-        later = instants_of(description.clock, wanted)
+    if forecast is not None:
+        later = instants_of(description.clock, parse(forecast, start=float(instants[-1])))
         instants = np.union1d(instants, later)
     fields = analysis.fields(description.clock.to_values(instants), where)
     save_dataset(fields, output)
+    if where is None and model.surrogate_.mesh is not None:
+        say_few_points(model.surrogate_.mesh)
     if figure is not None:
         drawn = model.plot.analysis(analysis, fields, channel=channel, animate=is_film(figure))
         save_figure(drawn, figure)

@@ -104,7 +104,7 @@ def _by_time(whole: Trajectories, at: str) -> tuple[Trajectories, Trajectories]:
         cuts = [round(share * len(sequence.times)) for sequence in whole]
     else:
         pace = Pace.of(whole) if any(len(sequence.times) > 1 for sequence in whole) else None
-        end = float(whole.clock.to_numbers(parse_times(at, whole.clock, pace))[0])
+        end = float(whole.clock.to_numbers(parse_times(at, whole.clock, pace, option="--at"))[0])
         cuts = [int(np.searchsorted(sequence.times, end)) for sequence in whole]
     for sequence, cut in zip(whole, cuts, strict=True):
         if not 0 < cut < sequence.num_snapshots:

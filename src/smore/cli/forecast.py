@@ -15,7 +15,7 @@ from smore.cli.output import (
     print_json,
     print_table,
 )
-from smore.cli.points import points_of
+from smore.cli.points import points_of, say_few_points
 from smore.cli.reading import say_reading, with_reading
 from smore.cli.times import parse_times
 from smore.data import require_data_format, save_dataset
@@ -58,7 +58,10 @@ def forecast(
     ] = Path("forecast.nc"),
     points: Annotated[
         Path | None,
-        typer.Option(help="Forecast at the points of this file; default: the training mesh."),
+        typer.Option(
+            help="Forecast at the points of this file: NetCDF, a mesh file, or CSV with the "
+            "coordinates; default: the training mesh."
+        ),
     ] = None,
     method: Annotated[FitMethod, typer.Option(help="How the state is inferred.")] = "posterior",
     noise: Annotated[
@@ -108,6 +111,8 @@ def forecast(
         where = points_of(points, description.space)
     elif model.surrogate_.mesh is None:
         where = [sequence.mesh for sequence in observed]
+    else:
+        say_few_points(model.surrogate_.mesh)
     num_fields = len(state) * len(instants) * len(description.channels)
     lazy = _is_large(where or model.surrogate_.mesh, num_fields)
     result = model.forecast(state, instants, points=where, uncertainty=uncertainty, lazy=lazy)

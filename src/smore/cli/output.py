@@ -19,10 +19,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 # Numbers are coloured in tables alone. In a file or a pipe nothing is cut to the 80 columns of a
 # screen.
 WIDE = 200
-console = Console(highlight=False)
+# A name such as mine:M: is text, no picture.
+console = Console(highlight=False, emoji=False)
 if not console.is_terminal:
-    console = Console(highlight=False, width=WIDE)
-error_console = Console(stderr=True, highlight=False)
+    console = Console(highlight=False, emoji=False, width=WIDE)
+error_console = Console(stderr=True, highlight=False, emoji=False)
 
 
 def say(text: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from smore.cli.output import say
 from smore.data import (
     CSV_SUFFIX,
     Mesh,
@@ -18,6 +19,9 @@ from smore.data import (
     read_points,
     scattered_mesh,
 )
+
+# Fields at no more points than this make no map.
+FEW_POINTS = 100
 
 # Stands for the channels of a file that has none.
 PLACEHOLDER = "here"
@@ -37,3 +41,12 @@ def points_of(path: Path, space: Space) -> Mesh:
         dataset = dataset.assign({PLACEHOLDER: xr.Variable(dims, np.zeros(shape))})
     place = Trajectories.from_xarray(dataset, missing="mask")
     return place.order_coordinates(space.names).sequences[0].mesh
+
+
+def say_few_points(mesh: Mesh) -> None:
+    """Tell who did not ask for points that a training mesh of stations makes no map."""
+    if mesh.num_points <= FEW_POINTS:
+        say(
+            f"note: fields are at the {mesh.num_points} points of the training mesh; for a map: "
+            "--points grid.csv"
+        )

@@ -34,7 +34,7 @@ def print_skill(skill: Skill) -> None:
     console.print(skill.verdict(), style="green" if skill.beats_references else "bold red")
     if skill.valid_steps is not None:
         console.print(
-            f"valid for {skill.valid_steps} of {last} steps: so long the error stays below half "
+            f"valid up to step {skill.valid_steps} of {last}: so long the error stays below half "
             "of climatology's"
         )
     if skill.calibration is not None:

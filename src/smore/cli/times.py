@@ -4,7 +4,8 @@
 0.5:10:0.5          START:STOP:STEP, STOP included
 1980-01-15          ISO dates
 1980-01:1981-12:1M  dates; steps of s, min, h, d, w, M (months) or Y (years)
-+10d:1d             for ten days after the observations, every day; without :1d by training steps
++10d:1d             for ten days after the observations (of a stream: after its last time), every
+                    day; without :1d by training steps
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ MOST_TIMES = 1_000_000
 
 
 def parse_times(
-    text: str, clock: Clock, pace: Pace | None = None, start: float | None = None
+    text: str,
+    clock: Clock,
+    pace: Pace | None = None,
+    start: float | None = None,
+    option: str = "--times",
 ) -> NDArray[np.generic]:
     """Times as the user writes them, on the model's clock.
 
@@ -38,6 +43,7 @@ def parse_times(
         clock: the model's.
         pace: the model's steps, by which months are told and times after the observations.
         start: the time of the observations, for what is told from there.
+        option: what the user calls it, for messages.
 
     Raises:
         SettingsError: the text cannot be understood.
@@ -47,15 +53,14 @@ def parse_times(
         return clock.to_values(_numbers(text.strip(), clock, pace, start))
     except (ValueError, OverflowError) as error:
         if isinstance(error, SettingsError):
-            raise
+            raise SettingsError(f"{option} {error}") from None
         kind = "ISO dates" if clock.kind == "datetime" else "numbers"
         if clock.calendar is not None:
             kind += f" of the calendar '{clock.calendar}'"
         step = "1d, 6h or 1M" if clock.kind == "datetime" else "a number"
         raise SettingsError(
-            f"--times takes {kind} separated by commas, START:STOP:STEP with {step} for STEP, or "
-            "+SPAN:STEP "
-            f"from the observations on, got {text!r}"
+            f"{option} takes {kind} separated by commas, START:STOP:STEP with {step} for STEP, or "
+            f"+SPAN:STEP from the observations on, got {text!r}"
         ) from None
 
 
@@ -73,7 +78,7 @@ def parse_steps(first: str, step: str, count: int) -> NDArray[np.generic]:
 def _numbers(text: str, clock: Clock, pace: Pace, start: float | None) -> NDArray[np.float64]:
     if text.startswith("+"):
         if start is None:
-            raise SettingsError(f"--times {text} counts from observations, and there are none yet")
+            raise SettingsError(f"{text} counts from observations, and there are none here")
         span, _, step = text[1:].partition(":")
         return _after(start, span, step, clock, pace)
     if (found := _RANGE.fullmatch(text)) is not None:
@@ -103,10 +108,10 @@ def _instant(text: str, clock: Clock, pace: Pace) -> float:
 def _stepped(first: float, last: float, step: str, clock: Clock, text: str) -> NDArray[np.float64]:
     size, months = _span(step, clock)
     if not size > 0 or last < first:
-        raise SettingsError(f"--times {text}: START:STOP:STEP needs STOP >= START, STEP > 0")
+        raise SettingsError(f"{text}: START:STOP:STEP needs STOP >= START, STEP > 0")
     count = int((last - first) / size + 1e-9) + (2 if months else 1)
     if count > MOST_TIMES:
-        raise SettingsError(f"--times {text} are {count:,} times; take larger steps")
+        raise SettingsError(f"{text} are {count:,} times; take larger steps")
     if not months:
         return np.asarray(first + size * np.arange(count))
     times = _months_later(first, months * np.arange(count), clock)
@@ -121,7 +126,7 @@ def _after(start: float, span: str, step: str, clock: Clock, pace: Pace) -> NDAr
         else start + reach
     )
     if not reach > 0:
-        raise SettingsError(f"--times +{span} must reach beyond the observations")
+        raise SettingsError(f"+{span} must reach beyond the observations")
     if step:
         return _stepped(start, end, step, clock, f"+{span}:{step}")[1:]
     count = int(min(reach / pace.scale * 1.1 + 2, MOST_TIMES))
@@ -139,7 +144,7 @@ def _span(text: str, clock: Clock) -> tuple[float, int]:
     if clock.kind == "datetime" and unit in _MONTHS:
         months = number * _MONTHS[unit]
         if months != round(months):
-            raise SettingsError(f"expected whole months, got {text}")
+            raise SettingsError(f"{text}: expected whole months")
         return months * 28 * DAY, int(months)
     if clock.kind != "datetime" and not unit:
         return number, 0
@@ -150,7 +155,7 @@ def _span(text: str, clock: Clock) -> tuple[float, int]:
         return seconds, 0
     factor = conversion("s", clock.units.split(" since ")[0])
     if factor is None or not clock.units:
-        raise SettingsError(f"--times {text}: the model's times are in {clock.units or 'no units'}")
+        raise SettingsError(f"{text}: the model's times are in {clock.units or 'no units'}")
     return seconds * factor[0], 0
 
 

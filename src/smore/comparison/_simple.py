@@ -24,6 +24,7 @@ ROUND_OFF = 1e-7
 MOST_MODES = 256
 # What is left out of the training data to choose a rank.
 LEFT_OUT = 0.25
+WITHOUT_GAPS = "fill them, leave these points out, or use smore, which takes gaps as they are"
 
 
 class Smore:
@@ -74,6 +75,8 @@ class Climatology:
 class ChosenPodDmd:
     """POD + DMD by least squares; the rank is chosen by forecasts inside the training data.
 
+    What never has a value, such as land, is left out; forecasts are NaN there.
+
     Attributes:
         rank_: that was chosen.
     """
@@ -82,7 +85,7 @@ class ChosenPodDmd:
 
     def fit(self, train: Trajectories) -> None:
         self._coords = _one_mesh(train, "POD modes").coords
-        _require_complete(train)
+        self._there = _always_there(train)
         self._train = train
         self._scale = channel_moments(train).scale
         rest, left_out = _divided(train)
@@ -91,14 +94,24 @@ class ChosenPodDmd:
 
     def forecast(self, first: Sequence, times: Array) -> Array:
         _require_same_points(first, self._coords)
+        self._require_same_gaps(first)
         steps = whole_steps(first, times, self._train)
         path = self._model.forecast(self._values(first)[0], int(steps[-1]))[steps - 1]
-        return path.reshape(len(times), len(self._scale), -1) * self._scale[:, None]
+        fields = np.full((len(times), *self._there.shape), np.nan)
+        fields[:, self._there] = path
+        return fields * self._scale[:, None]
 
     def _values(self, sequence: Sequence) -> Array:
-        """(times, channels · points), every channel in units of its deviation."""
+        """(times, values that are there), every channel in units of its deviation."""
         scaled = np.asarray(sequence.fields / self._scale[:, None], dtype=np.float64)
-        return scaled.reshape(len(scaled), -1)
+        return scaled[:, self._there]
+
+    def _require_same_gaps(self, first: Sequence) -> None:
+        if not np.array_equal(_observed(first)[0], self._there):
+            raise DataError(
+                "expected test data with gaps where the training data have them, such as land, got "
+                f"others; {WITHOUT_GAPS}"
+            )
 
     def _fits(self, train: Trajectories) -> tuple[Array, Array, list[Array]]:
         """Mean, modes and states of every sequence, at the largest rank there is."""
@@ -182,9 +195,23 @@ def _one_mesh(train: Trajectories, what: str) -> Any:
     return train.meshes[0]
 
 
-def _require_complete(train: Trajectories) -> None:
-    if any(each.observed is not None and not each.observed.all() for each in train):
-        raise DataError("expected a value at every point and time, got gaps")
+def _always_there(train: Trajectories) -> NDArray[np.bool_]:
+    """(channels, points) what has a value at all times; nothing else may have one at any."""
+    seen = [_observed(sequence) for sequence in train]
+    always: NDArray[np.bool_] = np.logical_and.reduce([each.all(0) for each in seen])
+    sometimes = np.logical_or.reduce([each.any(0) for each in seen]) & ~always
+    if sometimes.any():
+        raise DataError(
+            "expected values that are there at all times or, like land, at none, got "
+            f"{sometimes.any(0).sum()} points where they come and go; {WITHOUT_GAPS}"
+        )
+    return always
+
+
+def _observed(sequence: Sequence) -> NDArray[np.bool_]:
+    """(times, channels, points)."""
+    there = sequence.observed
+    return np.ones(sequence.fields.shape, bool) if there is None else there
 
 
 def _require_same_points(first: Sequence, coords: Array) -> None:

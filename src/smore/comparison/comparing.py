@@ -152,7 +152,7 @@ def _scored(
     try:
         return ModelScores(model.name, tuple(_fits(model, train, forecasts, seeds, minutes, say)))
     except Exception as error:  # one method must not take the others' results with it
-        return ModelScores(model.name, failure=f"{type(error).__name__}: {error}")
+        return ModelScores(model.name, failure=model.failure(error))
 
 
 def _fits(

@@ -26,9 +26,9 @@ class Forecaster(Protocol):
         """Learn. What is returned is not looked at.
 
         Args:
-            train: sequences to iterate over. Each has `times` (times,), `fields`
-                (times, channels, points) in the data's units, `observed` (None, or a mask of the
-                fields' shape where values are missing) and `mesh.coords` (points, dim).
+            train: sequences to iterate over, or train[0], train[1], .. Each has `times` (times,),
+                `fields` (times, channels, points) in the data's units, `observed` (None, or a mask
+                of the fields' shape where values are missing) and `mesh.coords` (points, dim).
         """
         ...
 

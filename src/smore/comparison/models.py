@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, get_args
 
 from smore.comparison._simple import ChosenPodDmd, Climatology, Persistence, Smore
@@ -34,10 +36,12 @@ class Model:
     Args:
         name: in tables.
         make: a class, or what makes its instances.
+        module: that the user wrote it in; None for those that are registered.
     """
 
     name: str
     make: Callable[..., Forecaster]
+    module: str | None = None
 
     @property
     def is_random(self) -> bool:
@@ -47,6 +51,16 @@ class Model:
     def made(self, **given: Any) -> Forecaster:
         """An instance, told what its constructor has parameters for."""
         return self.make(**{name: given[name] for name in given if name in self._parameters})
+
+    def failure(self, error: Exception) -> str:
+        """What went wrong, and where if it was in the user's own module."""
+        told = f"{type(error).__name__}: {error}"
+        own = [
+            f"{Path(frame.f_code.co_filename).name}:{line}"
+            for frame, line in walk_tb(error.__traceback__)
+            if self.module is not None and frame.f_globals.get("__name__") == self.module
+        ]
+        return f"{told} ({own[-1]})" if own else told
 
     @property
     def _parameters(self) -> set[str]:
@@ -96,7 +110,7 @@ def of_class(kind: Any, name: str | None = None) -> Model:
         raise SettingsError(
             f"{name or kind!r} has no {' and no '.join(lacking)}; a model is a class with both"
         )
-    return Model(name or kind.__name__, kind)
+    return Model(name or kind.__name__, kind, kind.__module__)
 
 
 def _own_class(name: str) -> Model:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smore.evaluation import ALIKE
 from smore.runtime import html_table, show
 
 if TYPE_CHECKING:
@@ -91,11 +92,14 @@ class Comparison:
         if not math.isfinite(best.error):
             return "no model made a forecast"
         if not rest or not math.isfinite(rest[0].error):
-            return f"{best.name} is the only one that forecast"
+            told = f"{best.name} is the only one that forecast"
+            return f"{told}, of those that ran" if self.failures() else told
         second = rest[0]
-        if best.error == second.error:
-            return f"{best.name} and {second.name} are the same here"
-        told = f"{best.name} is best: {show(best.error / second.error)} times the error of "
+        if best.error >= (1 - ALIKE) * second.error:
+            told = f"{best.name} and {second.name} are alike"
+            return f"{told}, the best of those that ran" if self.failures() else told
+        ran = " of those that ran" if self.failures() else ""
+        told = f"{best.name} is best{ran}: {show(best.error / second.error)} times the error of "
         told += second.name
         if best.spread[1] >= second.spread[0]:
             told += "; that is no more than what seeds make"

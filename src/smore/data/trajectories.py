@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections import abc
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 import xarray as xr
@@ -219,6 +220,10 @@ class Trajectories:
 
     def __iter__(self) -> Iterator[Sequence]:
         return iter(self.sequences)
+
+    def __getitem__(self, number: SupportsIndex) -> Sequence:
+        """One sequence by its number, from the end if that is negative; `select` takes several."""
+        return self.sequences[operator.index(number)]
 
     def __repr__(self) -> str:
         lengths = {sequence.num_snapshots for sequence in self}

@@ -9,8 +9,10 @@ from smore.evaluation.rolling import rolling_skill
 from smore.evaluation.scores import Scores, score
 from smore.evaluation.skill import NAMES, LeadScores, Skill
 from smore.evaluation.surrogate import evaluate_surrogate
+from smore.evaluation.words import ALIKE, beside_in_words, is_better, steps_in_words
 
 __all__ = [
+    "ALIKE",
     "CURVE",
     "LEVELS",
     "NAMES",
@@ -21,13 +23,16 @@ __all__ = [
     "Origin",
     "Scores",
     "Skill",
+    "beside_in_words",
     "chosen_horizon",
     "evaluate_fields",
     "evaluate_latents",
     "evaluate_surrogate",
+    "is_better",
     "persistence_errors",
     "rolling_skill",
     "score",
     "spread_origins",
+    "steps_in_words",
     "truth_energy",
 ]

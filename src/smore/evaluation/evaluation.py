@@ -13,9 +13,9 @@ from torch import Tensor
 
 from smore.data import AnyBlock, Timeline, Trajectories
 from smore.decoder import Decoder, squared_errors
-from smore.evaluation._words import steps_in_words, times_as_large
 from smore.evaluation.references import persistence_errors, truth_energy
 from smore.evaluation.scores import score
+from smore.evaluation.words import steps_in_words, times_as_large
 from smore.inference import least_squares, normal_equations
 from smore.runtime import html_table
 
@@ -84,7 +84,7 @@ class Evaluation:
         unbeaten = [name for name, ratio in self.improvements.items() if not ratio > 1]
         if unbeaten:
             names = " or ".join(unbeaten)
-            return f"The forecast does not beat {names}: do not use this model as it is."
+            return f"The forecast does not beat {names}: do not use this model so far ahead."
         ratios = [
             f"{times_as_large(ratio)} times below {name}"
             for name, ratio in self.improvements.items()

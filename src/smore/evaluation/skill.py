@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smore.evaluation._words import steps_in_words, times_as_large
 from smore.evaluation.calibration import Calibration
+from smore.evaluation.words import ALIKE, steps_in_words, times_as_large
 
 # Errors are as good as none below this share of the variance of the training data.
 SOLVED = 1e-6
-# Two errors are alike if they differ by less than this share.
-ALIKE = 0.02
 # A forecast is valid while its error is below this share of climatology's, as root mean squares.
 VALID = 0.5
 

@@ -44,7 +44,8 @@ def _observability(decoder: Decoder, parts: Iterable[Tensor]) -> float:
 def smallest_singular_value(parts: Iterable[Tensor]) -> float:
     """Of the matrix whose rows come in parts (some, p), less what round-off may have added to it.
 
-    Bounds divide by it, so it must not be too large: where round-off cannot tell, it is 0.
+    Bounds divide by it, so it must not be too large: where round-off cannot tell, it is 0. So it
+    is without rows.
     """
     # R of a QR factorisation has the singular values of the matrix, and rows can be added to it.
     triangle: Tensor | None = None
@@ -53,8 +54,7 @@ def smallest_singular_value(parts: Iterable[Tensor]) -> float:
         num_rows += len(part)
         rows = part if triangle is None else torch.cat([triangle, part])
         triangle = torch.linalg.qr(rows, mode="r").R
-    assert triangle is not None
-    if num_rows < triangle.shape[1]:
+    if triangle is None or num_rows < triangle.shape[1]:
         return 0.0
     values = torch.linalg.svdvals(triangle)
     noise = num_rows * torch.finfo(torch.float64).eps * float(values[0])
@@ -80,7 +80,8 @@ def observabilities(decoder: Decoder, blocks: Sequence[AnyBlock]) -> Tensor:
             places = [block.coords[mask] for mask in masks]
             if decoder.joint:
                 places = [with_channel(each, k) for k, each in enumerate(places)]
-            seen[number] = _observability(decoder, places)
+            # Some decoders have no basis at no places, as of a channel that was not observed.
+            seen[number] = _observability(decoder, [each for each in places if len(each)])
         table[block.snapshots.cpu()] = seen[which].unflatten(0, (-1, codes))
     return table
 

@@ -18,7 +18,7 @@ from smore.evaluation import Evaluation, Skill
 from smore.inference import LatentState
 from smore.model import SMORE
 from smore.report._played import Frames, forecasts, observed, played
-from smore.report._worth import Worth
+from smore.report._worth import Worth, worth_by_channel
 from smore.surrogate import Surrogate, advance_uncertain, deviation
 
 FloatArray = NDArray[np.float64]
@@ -55,6 +55,7 @@ class Tested:
         evaluation: of all sequences, from their first snapshots.
         skill: of `used` sequences, by lead.
         worth: what that means.
+        by_channel: the same of channels for which it is not the same.
         used: numbers of the sequences that skill was found from.
         frames: one sequence for the player; None for more coordinates than can be drawn.
         places: (channels, points of the picture) rms error over times and sequences.
@@ -64,6 +65,7 @@ class Tested:
     evaluation: Evaluation
     skill: Skill
     worth: Worth
+    by_channel: dict[str, Worth]
     used: tuple[int, ...]
     frames: Frames | None
     places: FloatArray | None
@@ -150,13 +152,16 @@ def _tested(model: SMORE, given: Trajectories, sequence: int, say: Callable[[str
     long_enough = [n for n, each in enumerate(truth) if each.num_snapshots > 1]
     used = _spread(long_enough, MOST_SEQUENCES)
     say("scoring forecasts by how far they reach")
-    skill = model.skill(truth.select(used))
+    scored = truth.select(used)
+    skill = model.skill(scored)
+    worth = Worth.of(skill)
+    by_channel = worth_by_channel(surrogate, scored, worth)
     say("making the player")
     frames = places = None
     if truth.space.dim <= DRAWN_DIM:
         frames = played(model, truth, sequence)
         places = _places(model, truth, used, frames)
-    return Tested(truth, evaluation, skill, Worth.of(skill), tuple(used), frames, places)
+    return Tested(truth, evaluation, skill, worth, by_channel, tuple(used), frames, places)
 
 
 def _spread(numbers: list[int], most: int) -> list[int]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from smore.data import Channel
-from smore.evaluation import LEVELS, NAMES, Skill
+from smore.evaluation import LEVELS, NAMES, Skill, beside_in_words
 from smore.report._charts import calibration_figure, expected_figure, places_figure, skill_figure
 from smore.report._findings import Expected, Findings, Tested
 from smore.report._html import Html, element, joined
 from smore.report._played import Frames
 from smore.report._telling import chart, more, paragraph, section, table, with_unit
-from smore.report._worth import in_time, so_many
+from smore.report._worth import at_step, dmd_by_lead, in_time, over_all
 from smore.surrogate import Description
 
 # Leads in a table.
@@ -30,13 +30,7 @@ def skill_section(findings: Findings) -> Html:
     if findings.tested is None:
         return _untested(findings.expected, description)
     tested = findings.tested
-    skill, worth, evaluation = tested.skill, tested.worth, tested.evaluation
-    valid = None
-    if skill.valid_steps is not None:
-        valid = paragraph(
-            f"Its error stays below half of climatology's for {skill.valid_steps} of "
-            f"{so_many(skill.leads[-1], description)}."
-        )
+    skill, worth = tested.skill, tested.worth
     absent = [
         paragraph(f"Not shown: {_absent(name)}, since {why}.", class_="note")
         for name, why in skill.absent.items()
@@ -45,8 +39,8 @@ def skill_section(findings: Findings) -> Html:
         "skill",
         "How far ahead is it worth using?",
         paragraph(
-            element("strong", _capital(worth.headline(description)), ". "),
-            " ".join(worth.sentences(description)),
+            element("strong", _answer(tested, description), ". "),
+            " ".join([*worth.sentences(description), *_channels(tested, description)]),
             class_="answer",
         ),
         chart(
@@ -57,12 +51,41 @@ def skill_section(findings: Findings) -> Html:
             "training data: 1 is what climatology has in the training data. Shaded: steps at "
             "which the forecast beats whatever needs no model.",
         ),
-        paragraph(f"Beside all others, by squared errors: {_lower(skill.verdict())}"),
-        valid,
+        paragraph(" ".join(_beside(skill, description))),
         absent,
         more("The numbers", _table(skill)),
-        _all_sequences(tested, evaluation.limit()),
+        _all_sequences(tested, description),
     )
+
+
+def _answer(tested: Tested, description: Description) -> str:
+    """Until when it is worth using, and that a forecast to the end is not, in one sentence."""
+    worth = tested.worth
+    headline = worth.headline(description)
+    if worth.span is None:
+        return _capital(headline)
+    rest = over_all(tested.evaluation, description)
+    return f"Worth using {headline}" + ("" if rest is None else f"; {rest}")
+
+
+def _channels(tested: Tested, description: Description) -> list[str]:
+    """Channels for which the answer is another one."""
+    told = [f"{name} {each.headline(description)}" for name, each in tested.by_channel.items()]
+    return [f"By channel: {'; '.join(told)}."] if told else []
+
+
+def _beside(skill: Skill, description: Description) -> list[str]:
+    """All steps together, and up to which the error is small."""
+    ratios = {NAMES[name]: ratio for name, ratio in skill.ratios.items()}
+    told = [f"By squared errors of all these steps together it is {beside_in_words(ratios)}."]
+    dmd = dmd_by_lead(skill)
+    told += [] if dmd is None else [dmd]
+    if skill.valid_steps == 0:
+        told.append("Its error is above half of climatology's from the first step on.")
+    elif skill.valid_steps is not None:
+        last = at_step(skill.valid_steps, description)
+        told.append(f"Its error stays below half of climatology's up to {last}.")
+    return told
 
 
 def _origins(tested: Tested) -> str:
@@ -121,20 +144,17 @@ def _table(skill: Skill) -> Html:
     )
 
 
-def _all_sequences(tested: Tested, limit: str | None) -> Html:
+def _all_sequences(tested: Tested, description: Description) -> Html:
     evaluation = tested.evaluation
-    relative = ", ".join(
-        f"{name} {100 * value:.2g}%" for name, value in evaluation.relative_l2.items()
-    )
-    what = "All sequences" if len(tested.truth) > 1 else "The whole record"
+    relative = ", ".join(f"{name} {value:.2%}" for name, value in evaluation.relative_l2.items())
+    what = "Of all sequences" if len(tested.truth) > 1 else "Of the whole record"
+    length = in_time(len(evaluation.per_step_mse), description)
+    limit = evaluation.limit()
     return paragraph(
-        f"{what} from the first snapshot to the end, by squared errors: "
-        f"{_lower(evaluation.verdict())} Error norm over field norm: {relative}. {limit or ''}"
+        f"{what}, from the first snapshot to the end ({length}), the squared error is "
+        f"{beside_in_words(evaluation.improvements)}. {'' if limit is None else f'{limit} '}"
+        f"Error norm over field norm: {relative}."
     )
-
-
-def _lower(text: str) -> str:
-    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _capital(text: str) -> str:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from smore.evaluation import NAMES, beside_in_words
 from smore.report._findings import Findings
 from smore.report._html import Html, element
 from smore.report._model_sections import extent
@@ -46,7 +47,14 @@ def limits(findings: Findings) -> list[tuple[str, str]]:
     if findings.tested is not None:
         skill = findings.tested.skill
         if not skill.beats_references:
-            found.append(("Better ways", skill.verdict()))
+            ratios = {NAMES[name]: ratio for name, ratio in skill.ratios.items()}
+            found.append(
+                (
+                    "Better ways",
+                    "By squared errors of all steps that were tested together it is "
+                    f"{beside_in_words(ratios)}.",
+                )
+            )
     found += [("Modes", f"{_capital(each)}.") for each in findings.modes.cautions()]
     found += [("A warning", f"{_capital(each)}.") for each in findings.warned]
     return found

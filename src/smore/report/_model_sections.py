@@ -35,6 +35,8 @@ SHOWN_MODES = 8
 FLATTEST = 0.2
 # Of figures with such maps, in inches: labels of their colours need room.
 LEAST_HEIGHT = 3.4
+# Random places are as good as chosen ones if they explain so little less of the variance.
+AS_GOOD = 0.01
 MEANING: dict[Verdict, str] = {
     "certified": "It is proved that forecasts of any length stay bounded.",
     "bounded": "It is proved that forecasts stay bounded over any finite time; in the long run "
@@ -180,8 +182,10 @@ def sensors_section(findings: Findings) -> Html | None:
     words = (
         f"Whoever measures {names} at {count} places knows {told_share(plan.explained)} of the "
         f"variance of the field if these are well chosen, {told_share(plan.random_explained)} at "
-        "random ones."
+        "random ones, nothing from none, instruments taken to be exact."
     )
+    if plan.explained - plan.random_explained < AS_GOOD:
+        words += " The place hardly matters here."
     drawn = None
     if space.dim <= 3:
         drawn = chart(

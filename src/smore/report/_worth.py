@@ -4,26 +4,36 @@ Whoever has no model can keep the last snapshot (persistence) or say what is usu
 also that of the month). A forecast that is no better than these is worth nothing; beyond the last
 lead that was tested nobody knows. A plain DMD is a model too: it may be the better one, which is
 told beside, but does not make a forecast worthless.
+
+"Better" has one meaning on the whole page: the squared error is lower by more than what counts as
+alike. Whatever is not better is worth nothing, also where the other is not better either.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
 
-from smore.data import time_unit
-from smore.evaluation import NAMES, Skill
-from smore.surrogate import Description
+from smore.data import Trajectories, time_unit
+from smore.evaluation import (
+    ALIKE,
+    NAMES,
+    Evaluation,
+    Skill,
+    is_better,
+    rolling_skill,
+    steps_in_words,
+)
+from smore.surrogate import Description, Surrogate
 
 WITHOUT_MODEL = ("persistence", "climatology", "monthly")
-# Errors below this share of the variance are as good as none; those that differ by less than
-# this share are alike. As in `Skill`.
-SOLVED, ALIKE = 1e-6, 0.02
+# Errors below this share of the variance are as good as none, as in `Skill`.
+SOLVED = 1e-6
 # Smaller ratios of errors are not told apart.
 SMALL = 1e-4
 
@@ -139,6 +149,54 @@ class Worth:
         elif gaps == list(range(gaps[0], gaps[-1] + 1)):
             told = f"steps {leads[0]} to {leads[-1]}"
         return [f"At {told} {names} is as good or better."]
+
+
+def worth_by_channel(surrogate: Surrogate, truth: Trajectories, whole: Worth) -> dict[str, Worth]:
+    """Of channels that are not worth using just as long as all of them together."""
+    description = surrogate.description
+    if len(description.channels) == 1:
+        return {}
+    found = {}
+    for number, channel in enumerate(description.channels):
+        own = rolling_skill(_measured_by(surrogate, number), truth, "posterior")
+        found[channel.name] = Worth.of(own)
+    told = whole.headline(description)
+    return {name: each for name, each in found.items() if each.headline(description) != told}
+
+
+def _measured_by(surrogate: Surrogate, channel: int) -> Surrogate:
+    """The same model, of whose errors those of one channel alone count."""
+    description = surrogate.description
+    count = len(description.channels)
+    variance = [math.inf] * count
+    variance[channel] = description.training_variance[channel] / count
+    measured = description.model_copy(update={"training_variance": tuple(variance)})
+    return replace(surrogate, description=measured)
+
+
+def over_all(evaluation: Evaluation, description: Description) -> str | None:
+    """That forecasts to the very end are no better than what needs no model; None if they are."""
+    unbeaten = [name for name, ratio in evaluation.improvements.items() if not is_better(ratio)]
+    if not unbeaten or (evaluation.full_nmse or math.inf) <= SOLVED:
+        return None
+    told = "a single forecast" if evaluation.num_sequences == 1 else "forecasts"
+    verb = "is" if evaluation.num_sequences == 1 else "are"
+    length = in_time(len(evaluation.per_step_mse), description)
+    return f"{told} over all {length} {verb} no better than {_names(unbeaten, 'or')}"
+
+
+def dmd_by_lead(skill: Skill) -> str | None:
+    """At which steps a plain DMD is as good as the model, or better; None if at none."""
+    scores = skill.scores.nmse
+    if "dmd" not in scores:
+        return None
+    found = [
+        (lead, _compared(own, {"dmd": other})[0])
+        for lead, own, other in zip(skill.leads, scores["model"], scores["dmd"], strict=True)
+    ]
+    known = [lead for lead, better in found if better is not None]
+    worse = [lead for lead, better in found if better is False]
+    return f"A plain DMD is as good or better {steps_in_words(worse, known)}." if worse else None
 
 
 def _names(names: Sequence[str], between: str) -> str:

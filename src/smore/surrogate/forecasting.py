@@ -203,15 +203,23 @@ def _require_forecastable(
     starts: NDArray[np.float64], instants: NDArray[np.float64], clock: Clock
 ) -> None:
     """Refuse times that do not increase or lie before a state."""
-    if (
-        instants.ndim != 1
-        or not len(instants)
-        or not np.isfinite(instants).all()
-        or not (np.diff(instants) > 0).all()
-        or instants[0] < starts.max()
-    ):
-        latest, given = clock.to_values(starts.max()), clock.to_values(instants)
+    given = clock.to_values(instants)
+    if instants.ndim != 1 or not len(instants):
         raise DataError(
-            f"forecast times must be finite, increase and not lie before the observations (at "
-            f"{latest}), got {', '.join(map(str, given.ravel())) or 'none'}"
+            f"expected forecast times one after the other, got an array of shape {instants.shape}; "
+            "give at least one"
+        )
+    if not np.isfinite(instants).all():
+        place = int(np.argmin(np.isfinite(instants)))
+        raise DataError(f"forecast times must be finite, got {given[place]}; leave it out")
+    if not (np.diff(instants) > 0).all():
+        place = int(np.argmin(np.diff(instants) > 0))
+        raise DataError(
+            f"forecast times must increase, got {given[place + 1]} after {given[place]}; sort "
+            "them, and give each once"
+        )
+    if instants[0] < starts.max():
+        raise DataError(
+            f"forecast times must not lie before the observations at "
+            f"{clock.to_values(starts.max())}, got {given[0]}; ask for later ones"
         )

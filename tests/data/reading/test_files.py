@@ -105,9 +105,16 @@ def test_what_cannot_be_opened(scattered: xr.Dataset, tmp_path: Path) -> None:
         Trajectories.open(tmp_path / "data.csv")
     with pytest.raises(DataError, match="ending in"):
         Trajectories.from_xarray(scattered).save(tmp_path / "data.csv")
-    (tmp_path / "text.nc").write_text("not a dataset")
-    with pytest.raises(DataError, match=r"cannot read .*text.nc"):
+    (tmp_path / "text.nc").write_text("hello\nworld\n")
+    with pytest.raises(DataError, match=r"text.nc is not NetCDF \(it begins with 'hello'\); expec"):
         Trajectories.open(tmp_path / "text.nc")
+    (tmp_path / "nothing.h5").touch()
+    with pytest.raises(DataError, match=r"nothing.h5 is not NetCDF \(it is empty\)"):
+        Trajectories.open(tmp_path / "nothing.h5")
+    scattered.to_netcdf(tmp_path / "whole.nc", engine="h5netcdf")
+    (tmp_path / "half.nc").write_bytes((tmp_path / "whole.nc").read_bytes()[:200])
+    with pytest.raises(DataError, match=r"cannot read .*half.nc"):
+        Trajectories.open(tmp_path / "half.nc")
     (tmp_path / "empty.zarr").mkdir()
     with pytest.raises(DataError, match=r"cannot read .*empty.zarr"):
         Trajectories.open(tmp_path / "empty.zarr")

@@ -212,7 +212,7 @@ def test_points_on_a_line(read: Callable) -> None:
         ),
         (
             "x,y,u,time\n" + "".join(f"0,0,1,{time}\n" for time in range(9)),
-            r"has 9 times: 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.;",
+            r"has 9 times: 0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.; .* or give all of them to `smore as",
         ),
     ],
 )

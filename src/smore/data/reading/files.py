@@ -21,7 +21,7 @@ from smore.data.reading.mesh_files import (
     refusing,
     save_mesh,
 )
-from smore.data.reading.record import listed
+from smore.data.reading.record import listed, shown
 from smore.errors import DataError, unwritable
 from smore.runtime import require_room
 
@@ -29,6 +29,9 @@ NETCDF_SUFFIXES = (".nc", ".nc4", ".cdf", ".h5", ".hdf5", ".he5")
 ZARR_SUFFIX = ".zarr"
 CSV_SUFFIX = ".csv"  # observations, or fields for `smore data convert`
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat", CSV_SUFFIX)
+
+# How files of NetCDF 3 begin, and those of HDF5, which NetCDF 4 are.
+NETCDF_BEGINNINGS = (b"CDF", b"\x89HDF")
 
 # What a NetCDF file takes beside its values, at most: so much for itself and for each variable.
 HEADER_BYTES = 2**14
@@ -66,8 +69,27 @@ def open_dataset(path: str | PathLike[str], group: str | None = None) -> xr.Data
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
+        _require_netcdf(path)
         reason = " ".join(str(error).split())[:300]
         raise DataError(f"cannot read {path} as NetCDF or Zarr: {reason}") from error
+
+
+def _require_netcdf(path: Path) -> None:
+    """Refuse a file that only has the name of one, by what it begins with."""
+    import h5py
+
+    if path.suffix.casefold() not in NETCDF_SUFFIXES or not path.is_file():
+        return
+    with path.open("rb") as file:
+        first = file.read(40)
+    if first.startswith(NETCDF_BEGINNINGS) or h5py.is_hdf5(path):  # HDF5 may begin later
+        return
+    begins = shown(first.decode("utf-8", "replace").strip().partition("\n")[0])
+    what = f"it begins with '{begins}'" if first else "it is empty"
+    raise DataError(
+        f"{path} is not NetCDF ({what}); expected a file of NetCDF 3, NetCDF 4 or HDF5; arrays and "
+        "tables, by names such as .npy and .csv, become NetCDF with smore data convert"
+    )
 
 
 def _open_zarr(path: Path, group: str | None) -> xr.Dataset:

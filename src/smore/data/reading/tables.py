@@ -235,9 +235,16 @@ def meaning(title: str, space: Space, channels: list[str]) -> str | None:
 def meaning_with_units(title: str, space: Space, channels: list[str]) -> tuple[str | None, str]:
     """`meaning`, and the units that a title tells in brackets behind it."""
     found = meaning(title, space, channels)
-    if found is None and (bracket := _WITH_UNITS.fullmatch(title)) is not None:
-        return meaning(bracket[1], space, channels), bracket[2].strip()
-    return found, ""
+    if found is not None:
+        return found, ""
+    name, units = name_and_units(title)
+    return meaning(name, space, channels), units
+
+
+def name_and_units(title: str) -> tuple[str, str]:
+    """What a title says before its brackets, and what they hold; "" where there are none."""
+    bracket = _WITH_UNITS.fullmatch(title)
+    return (title, "") if bracket is None else (bracket[1], bracket[2].strip())
 
 
 def _numbers_by_sequence(
@@ -336,10 +343,10 @@ def _require_one_time(
         listed = ", ".join(map(str, told[:5])) + (", ..." if len(told) > 5 else "")
         which, remedy = f"sequence '{label}' of {path}", "keep the rows of one"
         if columns.sequence is None:
-            which, remedy = str(path), f"{remedy}, or tell them apart in a column '{SEQUENCE}'"
+            which, remedy = str(path), f"{remedy}, tell them apart in a column '{SEQUENCE}'"
         raise DataError(
             f"observations of one time are expected, {which} has {len(times)} times: {listed}; "
-            f"{remedy}"
+            f"{remedy}, or give all of them to `smore assimilate`"
         )
 
 
