@@ -75,7 +75,7 @@ def likeliest_levels(
         levels: to start from.
         noise_only: whether only instruments are looked at.
     """
-    window = _window(stream)
+    window = early_part(stream)
     best, _ = _judged(surrogate, window, levels)
     full = np.array(surrogate.description.noise_growth)
     scale = np.array(surrogate.description.normalization.scale)
@@ -125,7 +125,7 @@ def _judged(surrogate: Surrogate, stream: Stream, levels: Levels) -> tuple[float
     return total, float(np.concatenate(inside).mean())
 
 
-def _window(stream: Stream) -> Stream:
+def early_part(stream: Stream) -> Stream:
     """The first times of a stream, and some sensors if these are many."""
     times = np.unique(stream.times)[:MOST_TIMES]
     early = stream.select(np.isin(stream.times, times))

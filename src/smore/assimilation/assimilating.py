@@ -7,7 +7,7 @@ import numpy as np
 from smore.assimilation._decoder_error import MOST_SILENT, MOST_SPOTS
 from smore.assimilation._filtering import Belief, Step, StreamFilter
 from smore.assimilation._latent_system import LatentSystem
-from smore.assimilation._levels import Levels, likeliest_levels
+from smore.assimilation._levels import Levels, early_part, likeliest_levels
 from smore.assimilation._smoothing import smoothed_once
 from smore.assimilation._watching import Watch
 from smore.assimilation.analysis import Analysis
@@ -23,6 +23,9 @@ MOST_BYTES = 4 * 2**30
 MAX_ROUNDS = 3
 # If more sensors than this share contradict the others, it is not sensors that are broken.
 MOST_BROKEN = 0.34
+# Unless a few of them had misled the filter about all the others: each of so many suspects is left
+# out in its turn, and the one without which contradictions fall most, by at least this share.
+SUSPECTS, RELIEF = 20, 0.1
 
 
 def assimilate(
@@ -104,10 +107,36 @@ def stream_filter(
 
 def _contradicting(surrogate: Surrogate, stream: Stream, levels: Levels) -> set[str]:
     """Sensors that contradict the others; none where these are most: then the model is wrong."""
-    watch = Watch()
+    watch, window = Watch(), early_part(stream)
     _filtered(stream_filter(surrogate, levels, watch), stream)
-    heard = np.unique(stream.sensors)
-    return watch.broken if len(watch.broken) <= MOST_BROKEN * len(heard) else set()
+    most = MOST_BROKEN * len(np.unique(stream.sensors))
+    misleading: set[str] = set()
+    while len(watch.broken | misleading) > most:
+        found = _most_misleading(surrogate, window.without(misleading), levels, watch)
+        if found is None or len(misleading) + 1 > most:
+            return set()
+        misleading.add(found)
+        watch = Watch(out=misleading)
+        _filtered(stream_filter(surrogate, levels, watch), stream)
+    return watch.broken | misleading
+
+
+def _most_misleading(
+    surrogate: Surrogate, stream: Stream, levels: Levels, watch: Watch
+) -> str | None:
+    """The sensor without which readings contradict each other least; None if none matters much."""
+
+    def contradiction(part: Stream) -> float:
+        steps = _filtered(stream_filter(surrogate, levels, None), part)
+        return float(sum(np.square(step.innovation.whitened).sum() for step in steps))
+
+    here = {stream.names[sensor] for sensor in np.unique(stream.sensors)}
+    off = {name: abs(record.mean) for (name, _), record in watch.records.items() if name in here}
+    suspects = sorted(off, key=lambda name: -off[name])[:SUSPECTS]
+    left = {name: contradiction(stream.without({name})) for name in suspects}
+    best = min(left, key=lambda name: left[name], default=None)
+    enough = best is not None and left[best] <= (1 - RELIEF) * contradiction(stream)
+    return best if enough else None
 
 
 def _filtered(
