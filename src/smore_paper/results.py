@@ -99,17 +99,22 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The commit of the checkout this package runs from, or its version."""
-    folder = Path(__file__).parent
-    shown = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude", "*"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if shown.returncode == 0:
-        return shown.stdout.strip()
-    from smore import __version__
+    """The commit of the checkout this package runs from, or its version.
 
-    return f"smore {__version__}"
+    Its code counts; rows of results and words may have changed since.
+    """
+    shown = _git("describe", "--always", "--exclude", "*")
+    if shown is None:
+        from smore import __version__
+
+        return f"smore {__version__}"
+    return f"{shown}-dirty" if _git("status", "--porcelain", "--", ":/src", ":/tools") else shown
+
+
+def _git(*command: str) -> str | None:
+    """What git prints about this file's checkout; None if it is in none."""
+    folder = Path(__file__).parent
+    told = subprocess.run(
+        ["git", *command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return told.stdout.strip() if told.returncode == 0 else None
