@@ -9,9 +9,18 @@ import torch  # noqa: E402
 
 torch.set_num_threads(1)
 
+from collections.abc import Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import pytest  # noqa: E402
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """For what torch does wrong with several."""
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(1)
 
 
 @pytest.fixture

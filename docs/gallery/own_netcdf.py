@@ -49,12 +49,7 @@ xr.Dataset(
 # The same in Python, with a picture; forecasts are `xarray` datasets with units and error bars.
 
 # %%
-import warnings
-
 from smore import SMORE
-
-# Warnings without the path of the file that they came from.
-warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
 
 model = SMORE.load("tracer.smore")
 model.plot.evaluation("tracer-test.nc")

@@ -8,15 +8,10 @@
 # Learn from whole fields once; afterwards forecast whole fields from a few sensors.
 
 # %%
-import warnings
-
 import numpy as np
 import pandas as pd
 
 from smore import SMORE, Trajectories
-
-# Warnings without the path of the file that they came from.
-warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
 
 grid = np.linspace(0, 1, 24)
 coords = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smore.comparison import whole_steps
-from smore.data import Sequence, Trajectories, channel_moments
+from smore.data import Sequence, Trajectories, channel_moments, seen_points
 from smore.errors import DataError
 from smore_paper.baselines.base import Baseline
 from smore_paper.baselines.cno import CNO
@@ -145,9 +145,7 @@ def _ever_there(train: Trajectories) -> NDArray[np.bool_]:
             f"expected all sequences at the same points, got {len(train.meshes)} sets of them; "
             "interpolate to common ones, or use smore"
         )
-    everywhere = np.ones(train.meshes[0].num_points, bool)
-    seen = [sequence.observed for sequence in train]
-    return np.logical_or.reduce([everywhere if each is None else each.any((0, 1)) for each in seen])
+    return np.asarray(seen_points(train).any(axis=0))
 
 
 def _shorter_side(train: Trajectories) -> int:

@@ -203,19 +203,16 @@ def test_a_strang_step_obeys_the_bound_of_the_ode_at_every_step_size(size, step)
             assert (states.norm(dim=1) <= bound * (1 + 1e-12)).all()
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_strang_steps_of_many_large_states_are_those_of_each_with_two_threads():
     """Where LU of several matrices at once fails, or is wrong (pytorch issue 142815)."""
     generator = torch.Generator().manual_seed(7)
     dynamics = LowRankConservative(200, 3, generator=generator).double()
     states = torch.randn(16, 200, dtype=torch.float64, generator=generator)
-    torch.set_num_threads(2)
-    try:
-        with torch.no_grad():
-            ahead = step_map(dynamics, steps([0.1], 16), method="strang")(states, 0)
-            each = step_map(dynamics, steps([0.1]), method="strang")
-            alone = torch.cat([each(state[None], 0) for state in states])
-    finally:
-        torch.set_num_threads(1)
+    with torch.no_grad():
+        ahead = step_map(dynamics, steps([0.1], 16), method="strang")(states, 0)
+        each = step_map(dynamics, steps([0.1]), method="strang")
+        alone = torch.cat([each(state[None], 0) for state in states])
     torch.testing.assert_close(ahead, alone)
 
 

@@ -227,13 +227,6 @@ def test_a_state_unlike_all_of_training_is_found_where_values_are_many(decoder):
     assert missed[40] < 1e-3
 
 
-@pytest.fixture
-def two_threads():
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(1)
-
-
 @pytest.mark.usefixtures("two_threads")
 def test_many_latents_of_many_patterns_are_inferred_with_two_threads():
     """Where LU of several matrices at once fails, or is wrong (pytorch issue 142815)."""

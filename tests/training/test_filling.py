@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 from smore import SMORE
 from smore.data import Trajectories
+from smore.settings import Settings
 from smore.training._filling import MOST_MISSING, filled
+from smore.training.preparing import prepare
 
 TIMES, POINTS = 120, 40
 
@@ -113,3 +116,13 @@ def test_one_blank_changes_hardly_anything_between_the_points():
     start = trajectories(places, times, fields).leading(1)
     ahead = [model.forecast(start, times[:5], points=grid)["u"].values for model in (whole, holed)]
     np.testing.assert_allclose(ahead[1], ahead[0], atol=0.02 * fields[:, 0].std())
+
+
+def test_what_was_filled_is_told_whatever_dynamics_are_chosen(monkeypatch):
+    monkeypatch.setattr("smore.training.preparing.asks_for_quadratic", lambda *_: True)
+    places, times, fields = waves()
+    given, gaps = with_gaps(fields[:40], 0.01)
+    data = trajectories(places, times[:40], given)
+    prepared = prepare(data, None, Settings(latent_dim=4), torch.device("cpu"))
+    assert prepared.settings.dynamics == "lrlq"
+    assert prepared.filled == pytest.approx(gaps.mean())

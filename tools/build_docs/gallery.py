@@ -15,6 +15,10 @@ from typing import Any
 
 WORKERS = 2
 TIMEOUT = 240  # seconds of a cell
+# Warnings without the path of the file that they came from, on the machine that builds the site.
+PLAIN_WARNINGS = (
+    "import warnings; warnings.formatwarning = lambda message, *_, **__: f'warning: {message}\\n'"
+)
 # Colours, and what moves a cursor.
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -44,6 +48,7 @@ def run_notebook(source: Path, pages: Path) -> str | None:
             notebook,
             timeout=TIMEOUT,
             kernel_name="python3",
+            extra_arguments=[f"--IPKernelApp.exec_lines={PLAIN_WARNINGS}"],
             resources={"metadata": {"path": folder}},
         )
         try:

@@ -107,18 +107,19 @@ def stream_filter(
 
 def _contradicting(surrogate: Surrogate, stream: Stream, levels: Levels) -> set[str]:
     """Sensors that contradict the others; none where these are most: then the model is wrong."""
-    watch, window = Watch(), early_part(stream)
-    _filtered(stream_filter(surrogate, levels, watch), stream)
     most = MOST_BROKEN * len(np.unique(stream.sensors))
     misleading: set[str] = set()
-    while len(watch.broken | misleading) > most:
-        found = _most_misleading(surrogate, window.without(misleading), levels, watch)
-        if found is None or len(misleading) + 1 > most:
-            return set()
-        misleading.add(found)
+    while len(misleading) <= most:
         watch = Watch(out=misleading)
         _filtered(stream_filter(surrogate, levels, watch), stream)
-    return watch.broken | misleading
+        broken = watch.broken | misleading
+        if len(broken) <= most:
+            return broken
+        found = _most_misleading(surrogate, early_part(stream).without(misleading), levels, watch)
+        if found is None:
+            break
+        misleading.add(found)
+    return set()
 
 
 def _most_misleading(
@@ -131,8 +132,11 @@ def _most_misleading(
         return float(sum(np.square(step.innovation.whitened).sum() for step in steps))
 
     here = {stream.names[sensor] for sensor in np.unique(stream.sensors)}
-    off = {name: abs(record.mean) for (name, _), record in watch.records.items() if name in here}
-    suspects = sorted(off, key=lambda name: -off[name])[:SUSPECTS]
+    off = dict.fromkeys(here, 0.0)
+    for (name, _), record in watch.records.items():
+        if name in here:
+            off[name] = max(off[name], abs(record.mean))
+    suspects = sorted(off, key=lambda name: (-off[name], name))[:SUSPECTS]
     left = {name: contradiction(stream.without({name})) for name in suspects}
     best = min(left, key=lambda name: left[name], default=None)
     enough = best is not None and left[best] <= (1 - RELIEF) * contradiction(stream)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from smore.comparison.forecaster import whole_steps
-from smore.data import Sequence, Trajectories, channel_moments
+from smore.data import Sequence, Trajectories, channel_moments, seen_points
 from smore.errors import DataError
 from smore.evaluation import NUM_ORIGINS, spread_origins
 from smore.model import SMORE
@@ -197,9 +197,8 @@ def _one_mesh(train: Trajectories, what: str) -> Any:
 
 def _always_there(train: Trajectories) -> NDArray[np.bool_]:
     """(channels, points) what has a value at all times; nothing else may have one at any."""
-    seen = [_observed(sequence) for sequence in train]
-    always: NDArray[np.bool_] = np.logical_and.reduce([each.all(0) for each in seen])
-    sometimes = np.logical_or.reduce([each.any(0) for each in seen]) & ~always
+    always: NDArray[np.bool_] = np.logical_and.reduce([_observed(each).all(0) for each in train])
+    sometimes = seen_points(train) & ~always
     if sometimes.any():
         raise DataError(
             "expected values that are there at all times or, like land, at none, got "

@@ -41,12 +41,14 @@ def filled(trajectories: Trajectories) -> tuple[Trajectories, float]:
     if trajectories.is_lazy or len(trajectories.meshes) > 1 or not has_moving_gaps(trajectories):
         return trajectories, 0.0
     seen = seen_points(trajectories)
+    lengths = [sequence.num_snapshots for sequence in trajectories]
+    if sum(lengths) * int(seen.sum()) > MOST_VALUES:
+        return trajectories, 0.0
     values, known = _table(trajectories, seen)
     missing = 1 - float(known.mean())
-    rare = known.mean(axis=0).min() <= LEAST_SEEN
-    if missing > MOST_MISSING or rare or known.size > MOST_VALUES:
+    if missing > MOST_MISSING or known.mean(axis=0).min() <= LEAST_SEEN:
         return trajectories, 0.0
-    starts = np.cumsum([sequence.num_snapshots for sequence in trajectories])[:-1]
+    starts = np.cumsum(lengths)[:-1]
     mean = (values * known).sum(axis=0) / known.sum(axis=0)
     # Channels count alike, whatever their units.
     scale = np.repeat(_deviations(values - mean, known, seen), seen.sum(axis=1))
@@ -77,12 +79,10 @@ def _deviations(departures: Array, known: Known, seen: Known) -> Array:
 def _best_share(table: Array, known: Known, starts: NDArray[np.intp]) -> float:
     """The share that modes leave out with which hidden values are found best; 1 without modes."""
     random = np.random.default_rng(0)
-    rows = np.unique(np.linspace(0, len(table) - 1, MOST_JUDGED).astype(int))
-    if len(rows) < len(table):  # consecutive ones, or gaps could not be bridged in time
-        rows = np.arange(len(rows))
-        starts = starts[starts < len(rows)]
     columns = np.sort(random.permutation(table.shape[1])[:MOST_JUDGED])
-    some, given = table[np.ix_(rows, columns)], known[np.ix_(rows, columns)]
+    # Consecutive snapshots, or gaps could not be bridged in time.
+    some, given = table[:MOST_JUDGED, columns], known[:MOST_JUDGED, columns]
+    starts = starts[starts < len(some)]
     hidden = given & (random.random(given.shape) < HIDDEN)
     errors: dict[float, float] = {}
     for share in LEFT_OUT:

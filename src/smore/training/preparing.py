@@ -163,7 +163,7 @@ def prepare(
     )
     if open_kind and team.size == 1 and asks_for_quadratic(problem, trajectories.groups):
         chosen = settings.replace(dynamics="lrlq")
-        return prepare(given or trajectories, None, chosen, device)
+        return replace(prepare(given or trajectories, None, chosen, device), filled=filled_share)
     settings = settings.replace(time_scale=pace.scale)
     if settings.dynamics != "linear":  # whose sizes are chosen with it
         settings = resolve(settings, problem.blocks, problem.num_channels)

@@ -31,8 +31,8 @@ from smore.decoder.interpolation.simplices import SAME_PLACE, Simplices
 
 # Of the polynomial in a gradient, and nodes that it comes from, for each of its terms.
 DEGREE, PER_TERM = 3, 2.5
-# How little values may be off to make s smoother, which amplifies noise less than twice instead of
-# three times; and what is added where nodes do not tell a term of the polynomial.
+# How little values may be off to make s smoother, which amplifies noise about twice instead of four
+# times; and what is added where nodes do not tell a term of the polynomial.
 SMOOTHER, FLAT = 1e-4, 1e-10
 # An edge this many times as long as the way to the neighbours next to a node is not trusted.
 LONG = 4.0
