@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from smore import SMORE
 from smore.data import Channel, Clock, Space, Trajectories
+from smore.data.reading._channels import candidates
+from smore.data.reading._roles import role_of_name
 from smore.data.reading.tables import read_observations
 from smore.errors import DataError, OutsideDomainWarning
 from waves import trajectories as waves
@@ -271,13 +273,9 @@ def test_what_is_no_array_is_refused(name, junk):
 def datasets(draw: Any) -> tuple[xr.Dataset, tuple[str, ...], list[str]]:
     """A grid, its dimensions and channels; dimensions come in another order in every channel."""
     axes = draw(st.lists(NAMES, min_size=1, max_size=2, unique_by=str.casefold))
-    reserved = {"sequence", "time", "t", "area", "cell_area", "quadrature_weights", "trajectory"}
-    taken = reserved | {"sample", "batch", "member", "ensemble", "realization", "run"}
-    others = st.lists(NAMES, min_size=1, max_size=2, unique_by=str.casefold)
-    channels = draw(others)
-    places = {"x", "y", "z", "lat", "lon", "latitude", "longitude"}
+    channels = draw(st.lists(NAMES, min_size=1, max_size=2, unique_by=str.casefold))
     used = {name.casefold() for name in (*axes, *channels)}
-    if used & (taken | places) or len(used) < len(axes) + len(channels):
+    if len(used) < len(axes) + len(channels) or any(map(_means_something, (*axes, *channels))):
         axes, channels = ["ξ", "日本"][: len(axes)], ["Wärme", "π·2"][: len(channels)]
     sizes = {dim: draw(st.integers(1, 3)) for dim in ("sequence", "time", *axes)}
     variables = {}
@@ -288,6 +286,14 @@ def datasets(draw: Any) -> tuple[xr.Dataset, tuple[str, ...], list[str]]:
     coords = {axis: np.arange(sizes[axis]) * 0.5 for axis in axes}
     coords["time"] = np.arange(float(sizes["time"]))
     return xr.Dataset(variables, coords), tuple(axes), channels
+
+
+def _means_something(name: str) -> bool:
+    """Whether a name alone makes a variable a place, a time, a weight or a bound."""
+    alone = xr.Dataset({name: (("a", "b"), np.zeros((2, 2)))})
+    along = xr.Dataset({"v": (("a", name), np.zeros((2, 2)))})
+    why_not = {**candidates(alone), **candidates(along)}
+    return role_of_name(name) is not None or any(why_not.values())
 
 
 @quick
