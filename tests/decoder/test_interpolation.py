@@ -335,3 +335,41 @@ def test_a_straight_border_is_no_place_apart():
 
     values = (weight * function(nodes)[index]).sum(1)
     np.testing.assert_allclose(values, function(places), atol=3e-3)
+
+
+def even_channel():
+    """Points about as far from each other along a channel as across it."""
+    lattice = np.stack(np.meshgrid(np.arange(90), np.arange(30)), -1).reshape(-1, 2) + 0.5
+    return (lattice + np.random.default_rng(0).uniform(-0.3, 0.3, lattice.shape)) / 30
+
+
+def levels_below_stations():
+    random = np.random.default_rng(1)
+    stations = random.uniform(size=(150, 2)) * [400e3, 300e3]
+    depths = np.linspace(0, 4000, 15) + random.uniform(-50, 50, size=(150, 15))
+    return np.column_stack([np.repeat(stations, 15, axis=0), depths.ravel()])
+
+
+def random_strip():
+    return np.random.default_rng(2).uniform(size=(800, 2)) * [100.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "own"),
+    [(even_channel(), True), (levels_below_stations(), False), (random_strip(), False)],
+)
+def test_near_is_what_spreads_points_evenly(nodes, own):
+    """Lengths of a channel are compared as they are, those of depth and distance are not."""
+    low, high = nodes.min(axis=0), nodes.max(axis=0)
+    box = BoxMap(lower=tuple(low), upper=tuple(high))
+    mesh = Mesh.scattered(nodes, np.ones(len(nodes)))
+    size = (high - low).max() if own else high - low
+    literal = CurvedSimplices((nodes - low) / size, on_sphere=False)
+    random = np.random.default_rng(3)
+    places = low + (high - low) * random.uniform(0.1, 0.9, size=(300, len(low)))
+    values = np.sin(4 * (nodes - low) @ (1 / (high - low)))
+    index, weight = literal.weights((places - low) / size)
+    found_index, found_weight = interpolation_of(mesh, box).weights(box(places))
+    np.testing.assert_allclose(
+        (found_weight * values[found_index]).sum(1), (weight * values[index]).sum(1), atol=1e-9
+    )

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial import QhullError
 
 from smore.data import BoxMap, Mesh, SphereMap
+from smore.decoder.interpolation._lengths import axis_lengths
 from smore.decoder.interpolation.curved_simplices import CurvedSimplices
 from smore.decoder.interpolation.interpolation import FloatArray, Interpolation
 from smore.decoder.interpolation.tensor_splines import TensorSplines
@@ -26,9 +27,12 @@ def interpolation_of(mesh: Mesh, coordinate_map: BoxMap | SphereMap) -> Interpol
         return _box_grid(mesh, coordinate_map)
     if distinct:
         return _globe(mesh)
+    nodes = coordinate_map(mesh.coords)
     try:
-        nodes = coordinate_map(mesh.coords)
-        return CurvedSimplices(nodes, on_sphere=isinstance(coordinate_map, SphereMap))
+        if isinstance(coordinate_map, SphereMap):
+            return CurvedSimplices(nodes, on_sphere=True)
+        extent = np.subtract(coordinate_map.upper, coordinate_map.lower)
+        return CurvedSimplices(nodes, on_sphere=False, lengths=axis_lengths(nodes, extent))
     except (QhullError, ValueError):
         return None
 

@@ -49,14 +49,17 @@ class CurvedSimplices(Interpolation):
     Args:
         nodes: (nodes, d) decoder coordinates.
         on_sphere: whether these are unit vectors; gradients are then along the tangent plane.
+        lengths: (d,) of the axes, which these are multiplied by to see which nodes are near.
 
     Raises:
         scipy.spatial.QhullError: the points do not span the space.
     """
 
-    def __init__(self, nodes: FloatArray, *, on_sphere: bool) -> None:
-        self.nodes, self.on_sphere = nodes, on_sphere
-        self.simplices = Simplices(nodes, on_sphere=on_sphere)
+    def __init__(
+        self, nodes: FloatArray, *, on_sphere: bool, lengths: FloatArray | float = 1.0
+    ) -> None:
+        self.nodes, self.on_sphere, self.lengths = nodes * lengths, on_sphere, lengths
+        self.simplices = Simplices(self.nodes, on_sphere=on_sphere)
         self.num_nodes = self.num_coefficients = len(nodes)
         self.dim = nodes.shape[1] - on_sphere
         self.size = min(round(PER_TERM * len(_powers(self.dim))), len(nodes))
@@ -70,6 +73,7 @@ class CurvedSimplices(Interpolation):
         return values
 
     def weights(self, coords: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        coords = coords * self.lengths
         corners, share = self.simplices.weights(coords)
         inside = np.count_nonzero(share, axis=1) > 1
         _lone_first(corners, share, ~inside)
