@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,10 @@ from smore_paper.datasets.unstructured.shapes import CYLINDERS, RADIUS
 AREAS = {"cylinders": 3 - 2 * np.pi * RADIUS**2, "slit": 3 - 1.2 * 0.04}
 
 
-@pytest.fixture(scope="module", params=AREAS)
+@pytest.fixture(scope="module", params=[(name, seed) for name in AREAS for seed in range(3)])
 def coarse(request):
-    return request.param, *triangulated(SHAPES[request.param], 0, fineness=0.5, steps=30)
+    name, seed = request.param
+    return name, *triangulated(SHAPES[name], seed, fineness=0.5, steps=30)
 
 
 def test_a_mesh_fills_its_domain_and_no_more(coarse):
@@ -26,6 +29,17 @@ def test_a_mesh_fills_its_domain_and_no_more(coarse):
     assert (SHAPES[name].distance(points) < 1e-3).all()
     middles = points[triangles].mean(axis=1)
     assert (SHAPES[name].distance(middles) < 0).all()
+
+
+def test_no_wall_has_a_leak(coarse):
+    """Every edge of a single triangle has both ends on the boundary."""
+    name, points, triangles = coarse
+    neighbours = {}
+    for triangle in triangles.tolist():
+        for ends in itertools.combinations(sorted(triangle), 2):
+            neighbours[ends] = neighbours.get(ends, 0) + 1
+    border = sorted({end for ends, count in neighbours.items() if count == 1 for end in ends})
+    np.testing.assert_allclose(SHAPES[name].distance(points[border]), 0, atol=1e-9)
 
 
 def test_another_seed_is_another_mesh():

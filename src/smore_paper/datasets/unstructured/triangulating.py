@@ -12,7 +12,9 @@ STEPS = 120
 PUSH = 1.2
 TIME = 0.2
 # Triangles whose middle is nearer to the outside than this, in units of the finest spacing, go.
-EDGE = 0.08
+EDGE, FLAT = 0.08, 1e-3
+# Steps of Newton's method towards the boundary.
+ROUNDS = 3
 
 
 def triangulated(
@@ -46,6 +48,12 @@ def triangulated(
         points = points + TIME * total
         points[fixed:] = _inside(points[fixed:], shape, finest, last=step == steps - 1)
     triangles = _triangles(points, shape, finest)
+    border = _border(triangles)
+    for _ in range(ROUNDS):
+        points[border] = _nearer_boundary(points[border], shape, finest)
+    # Of triangles with three corners on a straight wall nothing is left.
+    flat = shape.distance(points[triangles].mean(axis=1)) > -FLAT * finest
+    triangles = triangles[~flat]
     used, numbers = np.unique(triangles, return_inverse=True)
     return points[used], numbers.reshape(-1, 3).astype(np.int64)
 
@@ -67,17 +75,28 @@ def _triangles(points: Array, shape: Shape, finest: float) -> NDArray:
     return triangles[shape.distance(middles) < -EDGE * finest]
 
 
+def _border(triangles: NDArray) -> NDArray[np.int64]:
+    """Points at the ends of edges that one triangle has alone, which no wall may miss."""
+    edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    each, count = np.unique(edges, axis=0, return_counts=True)
+    return np.unique(each[count == 1]).astype(np.int64)
+
+
 def _inside(points: Array, shape: Shape, finest: float, *, last: bool) -> Array:
     """Points that left the domain, back on its boundary."""
-    small = 1e-6 * finest
-    for _ in range(3 if last else 1):
-        distance = shape.distance(points)
-        out = distance > 0
-        shifts = np.array([[small, 0.0], [0.0, small]])
-        gradient = np.stack(
-            [(shape.distance(points[out] + shift) - distance[out]) / small for shift in shifts],
-            axis=1,
-        )
-        size = np.maximum((gradient**2).sum(axis=1, keepdims=True), 1e-12)
-        points[out] -= distance[out, None] * gradient / size
+    for _ in range(ROUNDS if last else 1):
+        out = shape.distance(points) > 0
+        points[out] = _nearer_boundary(points[out], shape, finest)
     return points
+
+
+def _nearer_boundary(points: Array, shape: Shape, finest: float) -> Array:
+    """A step of Newton's method for points on the boundary."""
+    small = 1e-6 * finest
+    distance = shape.distance(points)
+    shifts = np.array([[small, 0.0], [0.0, small]])
+    gradient = np.stack(
+        [(shape.distance(points + shift) - distance) / small for shift in shifts], axis=1
+    )
+    size = np.maximum((gradient**2).sum(axis=1, keepdims=True), 1e-12)
+    return points - distance[:, None] * gradient / size
