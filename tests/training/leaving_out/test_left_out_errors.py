@@ -20,12 +20,12 @@ SEQUENCES, LENGTH, POINTS, DIM = 6, 7, 30, 3
 LARGEST = 0.5  # decoder coordinate of the end of the mesh
 
 
-def trajectories(channels=2):
+def trajectories(channels=2, sequences=SEQUENCES):
     """Random walks of a few smooth fields, one trajectory per sequence, with some roughness."""
     random = np.random.default_rng(0)
     x = np.linspace(0, 1, POINTS)
     shapes = np.array([np.cos(np.pi * k * x) for k in range(8)]) / (1 + np.arange(8))[:, None]
-    walks = random.normal(size=(SEQUENCES, LENGTH, channels, 8)).cumsum(axis=1)
+    walks = random.normal(size=(sequences, LENGTH, channels, 8)).cumsum(axis=1)
     return Trajectories.from_arrays(
         walks @ shapes, times=0.5 * np.arange(LENGTH), coords=x[:, None]
     )
@@ -60,8 +60,8 @@ def best_modes(columns):
     return torch.linalg.svd(columns, full_matrices=False)[0][:, :DIM] * POINTS**0.5
 
 
-def setting():
-    data = trajectories()
+def setting(sequences=SEQUENCES):
+    data = trajectories(sequences=sequences)
     problem = problem_of(data)
     block = problem.blocks[0]
     decoder = Fixed(best_modes(block.values))
@@ -70,32 +70,67 @@ def setting():
     return problem, block, decoder, bases, latents
 
 
-def test_linear_errors_are_those_of_fits_without_the_trajectory():
-    """Field by field: SVD basis and ridge regression of the others, then the step's error."""
-    problem, block, decoder, bases, latents = setting()
-    found = left_out_errors(
+def linear_errors(problem, decoder, bases, latents):
+    return left_out_errors(
         problem,
         decoder,
         LinearDynamics(2 * DIM).double(),
         latents,
         Settings(dynamics="koopman"),
         bases=bases,
-        left_out=torch.zeros(SEQUENCES, dtype=torch.bool),
+        left_out=torch.zeros(len(problem.groups), dtype=torch.bool),
         ridge=Ridge(1e-3),
     )
+
+
+def fitted_without(problem, fields, left_out):
+    """SVD basis and ridge regression of all sequences but some: modes, latents and a map."""
+    others = [other for other in range(len(fields)) if other not in left_out]
+    modes = best_modes(fields[others].flatten(0, 2).T)
+    codes = (fields @ modes / POINTS).flatten(2)
+    folds = torch.tensor([int(each in left_out) for each in range(len(fields))])
+    return modes, codes, Transitions(codes, problem.timeline, folds).fit(Ridge(1e-3), [1])
+
+
+def test_linear_errors_are_those_of_fits_without_the_trajectory():
+    """Field by field: SVD basis and ridge regression of the others, then the step's error."""
+    problem, block, decoder, bases, latents = setting()
+    found = linear_errors(problem, decoder, bases, latents)
     fields = block.values.T.view(SEQUENCES, LENGTH, 2, POINTS)
     expected = []
     for sequence in range(SEQUENCES):
-        others = [other for other in range(SEQUENCES) if other != sequence]
-        modes = best_modes(fields[others].flatten(0, 2).T)
-        codes = (fields @ modes / POINTS).flatten(2)
-        folds = (torch.arange(SEQUENCES) == sequence).long()
-        matrix = Transitions(codes, problem.timeline, folds).fit(Ridge(1e-3), without=1)
+        modes, codes, matrix = fitted_without(problem, fields, [sequence])
         made = codes[sequence, 1:] - codes[sequence, :-1] @ matrix.T
         missed = made.view(-1, 2, DIM) @ modes.T  # as fields, which any basis can tell
         expected.append((missed @ decoder.modes.detach() / POINTS).flatten(1))
     expected = torch.cat(expected) * (1 - 1 / SEQUENCES) ** 0.5  # the model knows one more
     torch.testing.assert_close(found.steps, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_how_errors_fall_with_trajectories_is_seen_by_leaving_two_out():
+    """A forecast's squared error with seven others over that with six, as a power of the number."""
+    count = 8
+    problem, block, decoder, bases, latents = setting(count)
+    found = linear_errors(problem, decoder, bases, latents)
+    fields = block.values.T.view(count, LENGTH, 2, POINTS)
+
+    def error(sequence, left_out):
+        _, codes, matrix = fitted_without(problem, fields, left_out)
+        state, total = codes[sequence, 0], 0.0
+        for truth in codes[sequence, 1:]:
+            state = matrix @ state
+            total += float((truth - state).square().sum())
+        return total
+
+    one = sum(error(each, [each]) for each in range(count))
+    two = sum(error(each, [each, (each + 1) % count]) for each in range(count))
+    power = np.log(two / one) / np.log(7 / 6)
+    assert 0.1 < power < 3  # else this would test nothing
+    modes, codes, matrix = fitted_without(problem, fields, [0])
+    made = codes[0, 1:] - codes[0, :-1] @ matrix.T
+    expected = (made.view(-1, 2, DIM) @ modes.T @ decoder.modes.detach() / POINTS).flatten(1)
+    expected *= (7 / 8) ** (power / 2)
+    torch.testing.assert_close(found.steps[: LENGTH - 1], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_the_excess_is_what_left_out_snapshots_miss_more_than_others():

@@ -13,7 +13,7 @@ so a mean flow is itself a direction that the map can keep.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -227,7 +227,7 @@ class CrossValidation:
         errors = []
         for ridge in tried:
             per_fold = [
-                float(self._left_out(fold).map_error(each.fit(ridge, without=fold)))
+                float(self._left_out(fold).map_error(each.fit(ridge, without=[fold])))
                 for fold, each in enumerate(self.transitions)
             ]
             errors.append(np.nan_to_num(np.mean(per_fold), nan=np.inf))
@@ -239,7 +239,7 @@ class CrossValidation:
         for fold, each in enumerate(self.transitions):
             training = each.folds != fold
             rollouts = Rollouts(each.latents[training], each.timeline.valid[training], self.step)
-            yield each.fit(self.ridge, without=fold), rollouts, self._left_out(fold)
+            yield each.fit(self.ridge, without=[fold]), rollouts, self._left_out(fold)
 
     def _left_out(self, fold: int) -> Rollouts:
         each = self.transitions[fold]
@@ -327,9 +327,9 @@ class Transitions:
             before, after = latents[:, :-1][chosen], latents[:, 1:][chosen]
             self.sums.append((before.T @ before, before.T @ (after - before)))
 
-    def fit(self, ridge: Ridge, without: int | None = None) -> Tensor:
-        """M (r, r) by ridge regression of the change over a step, leaving out one fold."""
-        used = [sums for fold, sums in enumerate(self.sums) if fold != without]
+    def fit(self, ridge: Ridge, without: Collection[int] = ()) -> Tensor:
+        """M (r, r) by ridge regression of the change over a step, leaving out some folds."""
+        used = [sums for fold, sums in enumerate(self.sums) if fold not in without]
         square = torch.stack([each for each, _ in used]).sum(0)
         cross = torch.stack([each for _, each in used]).sum(0)
         identity = torch.eye(len(square), dtype=torch.float64)

@@ -7,6 +7,7 @@ take hours; refitting the best linear basis and the one-step map takes seconds a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,6 +22,10 @@ from smore.training.leaving_out._growing import matched
 from smore.training.leaving_out._shrinking import shrunk_covariance
 from smore.training.leaving_out.bases import LeftOutBases
 from smore.training.problem import TrainingProblem
+
+# With how many parts of the trajectories it is seen how errors fall with their number, and the
+# largest power of it that is believed.
+LEAST_FOLDS, MOST_POWER = 8, 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +106,13 @@ def left_out_errors(
         excess = bases.excess(folds)
     trajectories = problem.timeline.gather(latents.flatten(1))
     if isinstance(dynamics, LinearDynamics) and problem.timeline.uniform and several:
-        errors = _linear_errors(problem, decoder, trajectories, folds, bases, ridge)
+        refits = _Refits(trajectories, problem.timeline, folds, bases, ridge)
+        errors = _linear_errors(refits)
+        smaller = _known_more(refits, errors[2])
+        single, moved, whole = smaller * _in_modes(decoder, refits, errors)
         valid = problem.timeline.valid[:, 1:]
-        found = collect(*errors[:2], valid, excess, problem.groups)
-        grown = _mean_squares(errors[2], valid)
+        found = collect(single, moved, valid, excess, problem.groups)
+        grown = _mean_squares(whole, valid)
         map_ = torch.linalg.matrix_exp(problem.timeline.steps[0, 0] * dynamics.linear.detach())
         return replace(found, grown=(grown, map_.to("cpu", torch.float64)))
     chosen = left_out if bool(left_out.any()) else torch.ones_like(left_out)
@@ -118,46 +126,87 @@ def left_out_errors(
     )
 
 
-def _linear_errors(
-    problem: TrainingProblem,
-    decoder: Decoder,
-    trajectories: Tensor,
-    folds: Tensor,
-    bases: LeftOutBases | None,
-    ridge: Ridge,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """One-step maps, each fitted without one fold and tried on it.
+@dataclass(frozen=True, eq=False)
+class _Refits:
+    """The best basis and the one-step map of some of the trajectories."""
 
-    The model itself is fitted to one fold more; errors of regression fall like one over the number
-    of trajectories.
+    trajectories: Tensor
+    timeline: Timeline
+    folds: Tensor
+    bases: LeftOutBases | None
+    ridge: Ridge
+
+    def without(self, *folds: int) -> tuple[Tensor, Tensor]:
+        """Latents (sequences, longest, r) of all sequences, and the map (r, r)."""
+        left_out = torch.isin(self.folds, torch.tensor(folds))
+        known = self.trajectories if self.bases is None else self.bases.latents(left_out)
+        return known, Transitions(known, self.timeline, self.folds).fit(self.ridge, folds)
+
+
+def _linear_errors(refits: _Refits) -> Tensor:
+    """One-step maps, each fitted without one fold and tried on it, in the basis without that fold.
 
     Returns:
-        Errors of single steps, these moved on by a step, and errors of whole forecasts from the
-        first snapshots (sequences, steps, r).
+        (3, sequences, steps, r) errors of single steps, these moved on by a step, and errors of
+        whole forecasts from the first snapshots.
     """
-    single = torch.zeros_like(trajectories[:, 1:])
-    moved, whole = torch.zeros_like(single), torch.zeros_like(single)
-    num_folds = int(folds.max()) + 1
-    modes_seen = None if bases is None else bases.modes_seen(decoder)
-    known_more = (1 - 1 / num_folds) ** 0.5
-    for fold in range(num_folds):
-        chosen = folds == fold
-        known = trajectories if bases is None else bases.latents(chosen)
-        matrix = Transitions(known, problem.timeline, folds).fit(ridge, without=fold)
-        truth, state, reached = known[chosen], known[chosen, 0], []
-        for _ in range(truth.shape[1] - 1):
-            state = state @ matrix.T
-            reached.append(state)
-        made = known_more * (truth[:, 1:] - truth[:, :-1] @ matrix.T)
-        errors = made, made @ matrix.T, known_more * (truth[:, 1:] - torch.stack(reached, dim=1))
-        if bases is not None and modes_seen is not None:
-            change = bases.change_of_basis(chosen, modes_seen)
-            codes = decoder.num_codes(problem.num_channels)
-            errors = tuple(
-                (each.unflatten(-1, (codes, -1)) @ change.T).flatten(-2) for each in errors
-            )
-        single[chosen], moved[chosen], whole[chosen] = errors
-    return single, moved, whole
+    errors = torch.zeros_like(refits.trajectories[None, :, 1:].expand(3, -1, -1, -1))
+    for fold in range(int(refits.folds.max()) + 1):
+        chosen = refits.folds == fold
+        known, matrix = refits.without(fold)
+        made = known[chosen, 1:] - known[chosen, :-1] @ matrix.T
+        whole = _whole_errors(known[chosen], matrix)
+        errors[:, chosen] = torch.stack([made, made @ matrix.T, whole])
+    return errors
+
+
+def _in_modes(decoder: Decoder, refits: _Refits, errors: Tensor) -> Tensor:
+    """Errors (3, sequences, steps, r) as latents of a decoder."""
+    if refits.bases is None:
+        return errors
+    modes_seen = refits.bases.modes_seen(decoder)
+    changed = torch.empty_like(errors)
+    for fold in range(int(refits.folds.max()) + 1):
+        chosen = refits.folds == fold
+        change = refits.bases.change_of_basis(chosen, modes_seen)
+        codes = errors[:, chosen].unflatten(-1, (-1, change.shape[1]))
+        changed[:, chosen] = (codes @ change.T).flatten(-2)
+    return changed
+
+
+def _known_more(refits: _Refits, whole: Tensor) -> float:
+    """How much smaller errors of the model are, which is fitted to one fold more.
+
+    Their squares fall like a power of the number of trajectories: not at all where steps err by
+    chance, like one over it where only a regression does, faster where each of a few trajectories
+    shows something new. What leaving a second fold out adds tells.
+
+    Args:
+        refits: what errors came from.
+        whole: (sequences, steps, r) errors of whole forecasts without one fold.
+    """
+    count = int(refits.folds.max()) + 1
+    if count < LEAST_FOLDS:
+        return (1 - 1 / count) ** 0.5
+    less = 0.0
+    for fold in range(count):
+        chosen = refits.folds == fold
+        known, matrix = refits.without(fold, (fold + 1) % count)
+        valid = refits.timeline.valid[chosen, 1:]
+        less += float(_whole_errors(known[chosen], matrix)[valid].square().sum())
+    seen = float(whole[refits.timeline.valid[:, 1:]].square().sum())
+    growth = math.log(less / seen) if 0 < seen < less < math.inf else 0.0
+    power = growth / math.log((count - 1) / (count - 2))
+    return (1 - 1 / count) ** (min(power, MOST_POWER) / 2)
+
+
+def _whole_errors(truth: Tensor, matrix: Tensor) -> Tensor:
+    """(sequences, steps, r) of forecasts from the first of some states."""
+    state, reached = truth[:, 0], []
+    for _ in range(truth.shape[1] - 1):
+        state = state @ matrix.T
+        reached.append(state)
+    return truth[:, 1:] - torch.stack(reached, dim=1)
 
 
 def _mean_squares(errors: Tensor, valid: Tensor) -> Tensor:
