@@ -150,7 +150,8 @@ def _linear_errors(refits: _Refits) -> Tensor:
         (3, sequences, steps, r) errors of single steps, these moved on by a step, and errors of
         whole forecasts from the first snapshots.
     """
-    errors = torch.zeros_like(refits.trajectories[None, :, 1:].expand(3, -1, -1, -1))
+    sequences, length, size = refits.trajectories.shape
+    errors = torch.zeros(3, sequences, length - 1, size, dtype=torch.float64)
     for fold in range(int(refits.folds.max()) + 1):
         chosen = refits.folds == fold
         known, matrix = refits.without(fold)
