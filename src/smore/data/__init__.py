@@ -9,7 +9,14 @@ from smore.data.blocks.block import Block, with_channel
 from smore.data.blocks.making import make_blocks
 from smore.data.blocks.scratch_block import DEFAULT_CHUNK, AnyBlock, StoredBlock
 from smore.data.calendars import calendar_of
-from smore.data.cells import Locator, Tessellation, alpha_cells, outline_of, simplices_of
+from smore.data.cells import (
+    Locator,
+    Tessellation,
+    alpha_cells,
+    boundary_of,
+    outline_of,
+    simplices_of,
+)
 from smore.data.coordinates import BoxMap, CoordinateMap, SphereMap, fit_coordinate_map
 from smore.data.durations import time_unit, told_steps
 from smore.data.fields.column_store import ColumnStore
@@ -91,6 +98,7 @@ __all__ = [
     "align",
     "all_fields_bytes",
     "alpha_cells",
+    "boundary_of",
     "calendar_of",
     "channel_moments",
     "conversion",

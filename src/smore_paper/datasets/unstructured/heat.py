@@ -25,6 +25,7 @@ class HeatOptions:
         substeps: of Crank-Nicolson, for every step.
         damped: first substeps that are two halves of implicit Euler each (Rannacher): the initial
             state jumps at the cold sides, where Crank-Nicolson rings, on every mesh in its own way.
+        fineness: of the mesh, see `triangulated`.
     """
 
     conductivity: float = 0.1
@@ -32,6 +33,7 @@ class HeatOptions:
     num_times: int = 25
     substeps: int = 5
     damped: int = 2
+    fineness: float = 1.0
 
 
 def simulate_heat(

@@ -46,24 +46,22 @@ def simulated(problem: str, mesh_seed: int, folder: Path | None = None) -> Traje
         folder or default_root() / "unstructured"
     ) / f"{problem}-mesh{MESHES}-{mesh_seed}-{told}.nc"
     if not path.exists():
-        _simulate(problem, mesh_seed).save(path)
+        _simulate(problem, mesh_seed, options).save(path)
     return Trajectories.open(path)
 
 
-def _simulate(problem: str, mesh_seed: int) -> Trajectories:
-    flow = FlowOptions()
-    fineness = flow.fineness if problem == "flow" else 1.0
-    points, triangles = triangulated(SHAPES[PROBLEMS[problem]], mesh_seed, fineness)
+def _simulate(problem: str, mesh_seed: int, options: FlowOptions | HeatOptions) -> Trajectories:
+    points, triangles = triangulated(SHAPES[PROBLEMS[problem]], mesh_seed, options.fineness)
     mesh = _mesh(points, triangles)
-    if problem == "flow":
-        times, velocities = simulate_flow(points, triangles, flow)
+    if isinstance(options, FlowOptions):
+        times, velocities = simulate_flow(points, triangles, options)
         channels = tuple(
             Channel(name=f"U_{axis}", units="m s-1", long_name=f"{axis} component of U")
             for axis in "xy"
         )
         sequences: tuple[Sequence, ...] = (Sequence(times, velocities.astype(np.float32), mesh),)
     else:
-        found = [simulate_heat(points, triangles, seed, HeatOptions()) for seed in HEAT_SEEDS]
+        found = [simulate_heat(points, triangles, seed, options) for seed in HEAT_SEEDS]
         channels = (Channel(name="temperature", units="K"),)
         sequences = tuple(
             Sequence(times, fields[:, None].astype(np.float32), mesh) for times, fields in found

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import Delaunay
 
+from smore.data import boundary_of
 from smore_paper.datasets.unstructured.shapes import Array, Shape
 
 STEPS = 120
@@ -48,7 +49,7 @@ def triangulated(
         points = points + TIME * total
         points[fixed:] = _inside(points[fixed:], shape, finest, last=step == steps - 1)
     triangles = _triangles(points, shape, finest)
-    border = _border(triangles)
+    border = np.unique(boundary_of(triangles))  # which no wall may miss
     for _ in range(ROUNDS):
         points[border] = _nearer_boundary(points[border], shape, finest)
     # Of triangles with three corners on a straight wall nothing is left.
@@ -73,13 +74,6 @@ def _triangles(points: Array, shape: Shape, finest: float) -> NDArray:
     triangles = Delaunay(points).simplices
     middles = points[triangles].mean(axis=1)
     return triangles[shape.distance(middles) < -EDGE * finest]
-
-
-def _border(triangles: NDArray) -> NDArray[np.int64]:
-    """Points at the ends of edges that one triangle has alone, which no wall may miss."""
-    edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    each, count = np.unique(edges, axis=0, return_counts=True)
-    return np.unique(each[count == 1]).astype(np.int64)
 
 
 def _inside(points: Array, shape: Shape, finest: float, *, last: bool) -> Array:
